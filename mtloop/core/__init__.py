@@ -1,0 +1,59 @@
+"""The vocabulary and the loop. Standard library only."""
+
+from mtloop.core.errors import InputError, MissingExtra, MtloopError, TraceError, UnknownName, WireError
+from mtloop.core.loop import Blocks, Delay, Each, Schedule, replay, run
+from mtloop.core.protocols import Choice, Interactive, Judge, Learner, Metric, Policy, Stateful, Stop, Stream
+from mtloop.core.record import record
+from mtloop.core.score import Score
+from mtloop.core.trace import Header, Trace, TraceWriter
+from mtloop.core.types import (
+    Feedback,
+    Learned,
+    PostEdit,
+    Preference,
+    Proposal,
+    Reward,
+    Scores,
+    Segment,
+    Step,
+    Truth,
+)
+
+__all__ = [
+    "Blocks",
+    "Choice",
+    "Delay",
+    "Each",
+    "Feedback",
+    "Header",
+    "InputError",
+    "Interactive",
+    "Judge",
+    "Learned",
+    "Learner",
+    "Metric",
+    "MissingExtra",
+    "MtloopError",
+    "Policy",
+    "PostEdit",
+    "Preference",
+    "Proposal",
+    "Reward",
+    "Schedule",
+    "Score",
+    "Scores",
+    "Segment",
+    "Stateful",
+    "Step",
+    "Stop",
+    "Stream",
+    "Trace",
+    "TraceError",
+    "TraceWriter",
+    "Truth",
+    "UnknownName",
+    "WireError",
+    "record",
+    "replay",
+    "run",
+]

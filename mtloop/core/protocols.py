@@ -1,0 +1,100 @@
+"""The four parts anyone can replace: learner, judge, policy, metric. Small protocols, no base classes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from mtloop.core.types import Feedback, Learned, Proposal, Segment, Step, Truth
+
+if TYPE_CHECKING:
+    from mtloop.core.score import Score
+
+Stream: TypeAlias = Iterable[tuple[Segment, Truth | None]]
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Proposes a translation, and learns from what it hears of it. `propose` leaves no mark on the learner."""
+
+    def propose(self, segment: Segment) -> Proposal: ...
+
+    def learn(self, proposal: Proposal, feedback: Feedback) -> Learned: ...
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """A learner that can be put on disk and taken up again, exactly as it was."""
+
+    def save(self, folder: Path) -> None: ...
+
+    def load(self, folder: Path) -> None: ...
+
+
+@runtime_checkable
+class Interactive(Protocol):
+    """A learner that completes what the translator has begun."""
+
+    def propose(self, segment: Segment, prefix: str = "") -> Proposal: ...
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """A learner that can undo one lesson in place; False when it cannot undo that one."""
+
+    def forget(self, index: int) -> bool: ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Answers a proposal; None when it has nothing to say."""
+
+    def __call__(self, proposal: Proposal, truth: Truth | None) -> Feedback | None: ...
+
+
+@runtime_checkable
+class ObservingJudge(Judge, Protocol):
+    """A judge whose answers depend on what was shown before; rebuilt by observing the trace again."""
+
+    def observe(self, step: Step) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A system that a policy chose, with the probability of that choice where it is random."""
+
+    system: str
+    probability: float | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A policy's word that it has seen enough: the best systems, and how sure it is."""
+
+    best: tuple[str, ...]
+    confidence: float
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Chooses one of several systems, and learns which to trust."""
+
+    def choose(self, context: Segment, rng: random.Random) -> Choice: ...
+
+    def update(self, choice: Choice, scores: Mapping[str, float]) -> None: ...
+
+    def verdict(self) -> Stop | None: ...
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """Reads a number off the steps of a trace."""
+
+    @property
+    def name(self) -> str: ...
+
+    def score(self, steps: Sequence[Step]) -> Score: ...

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from learners import Chained
+import pytest
+
+from mtloop.core import Blocks, Delay, Each, PostEdit, Proposal, Schedule, Segment, Step, Truth, TraceError, replay, run
+from mtloop.core.types import Feedback
+
+STREAM = [(Segment(str(i), "ein Wort " * (i % 3 + 1)), Truth((f"ref {i}",))) for i in range(12)]
+SCHEDULES: list[Schedule] = [Each(), Delay(0), Delay(3), Delay(50), Blocks(10), Blocks(10, unfair=True)]
+
+
+def post_editor(proposal: Proposal, truth: Truth | None) -> PostEdit | None:
+    return PostEdit(truth.references[0]) if truth else None
+
+
+class Averaging:
+    """A judge that answers with what it has seen so far."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def __call__(self, proposal: Proposal, truth: Truth | None) -> Feedback | None:
+        return PostEdit(f"{len(self.seen)} seen")
+
+    def observe(self, step: Step) -> None:
+        self.seen.append(step.index)
+
+
+def test_the_loop_is_the_for_loop_of_its_docstring() -> None:
+    learner, expected = Chained(), []
+    for index, (segment, truth) in enumerate(STREAM):
+        proposal = learner.propose(segment)
+        feedback = post_editor(proposal, truth)
+        assert feedback is not None
+        expected.append(Step(index, proposal, feedback, learner.learn(proposal, feedback), truth))
+    assert list(run(STREAM, Chained(), post_editor)) == expected
+
+
+def test_no_reference_reaches_the_learner() -> None:
+    seen: list[object] = []
+
+    class Spy(Chained):
+        def propose(self, segment: Segment) -> Proposal:
+            seen.append(segment)
+            return super().propose(segment)
+
+    list(run(STREAM, Spy(), lambda proposal, truth: None))
+    assert "ref" not in repr(seen)
+
+
+def test_without_feedback_nothing_is_learned() -> None:
+    learner = Chained()
+    steps = list(run([(segment, None) for segment, _ in STREAM], learner, post_editor))
+    assert learner.lessons_ == 0
+    assert all(step.learned is None for step in steps)
+
+
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_delay_learns_k_segments_late(k: int) -> None:
+    texts = [step.proposal.text for step in run(STREAM, Chained(), post_editor, schedule=Delay(k))]
+    untaught = [text.endswith(" new") for text in texts]
+    assert untaught == [i <= k for i in range(len(STREAM))]
+
+
+def test_blocks_are_translated_by_what_was_learned_before_them() -> None:
+    steps = list(run(STREAM, Chained(), post_editor, schedule=Blocks(12)))
+    states = [step.proposal.text.split()[-1] for step in steps]
+    assert states[:3] == ["new"] * 3
+    assert len(set(states[:3])) == 1
+    assert len(set(states)) == 4
+
+
+def test_unfair_blocks_are_learned_before_they_are_translated() -> None:
+    steps = list(run(STREAM, Chained(), post_editor, schedule=Blocks(12, unfair=True)))
+    assert not any(step.proposal.text.endswith(" new") for step in steps)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
+def test_a_run_taken_up_anywhere_ends_like_one_never_interrupted(schedule: Schedule) -> None:
+    whole = list(run(STREAM, Chained(), post_editor, schedule=schedule))
+    assert [step.index for step in whole] == list(range(len(STREAM)))
+    for done in range(len(whole) + 1):
+        rest = list(run(STREAM, Chained(), post_editor, schedule=schedule, past=whole[:done]))
+        assert whole[:done] + rest == whole
+
+
+def test_an_observing_judge_is_rebuilt_from_the_record() -> None:
+    whole = list(run(STREAM, Chained(), Averaging()))
+    rest = list(run(STREAM, Chained(), Averaging(), past=whole[:5]))
+    assert whole[:5] + rest == whole
+
+
+def test_the_record_of_another_stream_is_refused() -> None:
+    whole = list(run(STREAM, Chained(), post_editor))
+    with pytest.raises(TraceError, match="another stream"):
+        list(run(STREAM[1:], Chained(), post_editor, past=whole[:3]))
+
+
+def test_replay_teaches_what_the_run_taught() -> None:
+    taught, replayed = Chained(), Chained()
+    steps = list(run(STREAM, taught, post_editor))
+    assert replay(steps, replayed) == len(STREAM)
+    assert replayed.state_ == taught.state_

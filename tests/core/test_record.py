@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from learners import Chained, Saved
+from test_loop import SCHEDULES, STREAM, post_editor
+
+from mtloop.core import Header, Learner, Schedule, record
+
+HEADER = Header(config={"name": "test"})
+
+
+def finished(path: Path, learner: Learner, schedule: Schedule | None = None, every: int = 4) -> bytes:
+    steps = list(record(path, HEADER, STREAM, learner, post_editor, schedule=schedule, every=every))
+    assert [step.index for step in steps] == list(range(len(STREAM)))
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("make", [Chained, Saved])
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
+def test_stopped_anywhere_and_resumed_it_writes_the_same_bytes(
+    tmp_path: Path, make: type[Chained], schedule: Schedule
+) -> None:
+    whole = finished(tmp_path / "whole.jsonl", make(), schedule)
+    for done in range(len(STREAM) + 1):
+        path = tmp_path / f"{done}.jsonl"
+        run = record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, every=4)
+        list(islice(run, done))
+        run.close()  # type: ignore[attr-defined]
+        assert finished(path, make(), schedule) == whole, done
+
+
+def test_a_snapshot_saves_learning_again(tmp_path: Path) -> None:
+    finished(tmp_path / "t.jsonl", Saved())
+
+    class Counting(Saved):
+        calls = 0
+
+        def learn(self, *lesson):  # type: ignore[no-untyped-def]
+            Counting.calls += 1
+            return super().learn(*lesson)
+
+    finished(tmp_path / "t.jsonl", Counting())
+    assert Counting.calls == len(STREAM) % 4
+
+
+def test_a_snapshot_ahead_of_the_trace_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    whole = finished(path, Saved())
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[:3]))
+    assert finished(path, Saved()) == whole
+
+
+def test_only_the_newest_snapshots_are_kept_and_no_unfinished_one_counts(tmp_path: Path) -> None:
+    finished(tmp_path / "t.jsonl", Saved(), every=1)
+    assert len(list((tmp_path / "t.state").iterdir())) == 2
+    (tmp_path / "t.state" / "unfinished").mkdir()
+    finished(tmp_path / "t.jsonl", Saved(), every=1)
+
+
+CHILD = """
+import sys, time
+from pathlib import Path
+from learners import Saved
+from test_loop import STREAM, post_editor
+from mtloop.core import Header, record
+
+class Slow(Saved):
+    def propose(self, segment):
+        time.sleep(0.01)
+        return super().propose(segment)
+    def save(self, folder):
+        time.sleep(0.02)
+        super().save(folder)
+
+list(record(Path(sys.argv[1]), Header(config={"name": "test"}), STREAM, Slow(), post_editor, every=4))
+"""
+
+
+def test_sigkill_at_many_moments_loses_nothing(tmp_path: Path) -> None:
+    whole = finished(tmp_path / "whole.jsonl", Saved())
+    path, kills = tmp_path / "killed.jsonl", 0
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    while not path.exists() or path.read_bytes() != whole:
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], env=environment)
+        before = path.stat().st_size if path.exists() else 0
+        while child.poll() is None and (not path.exists() or path.stat().st_size <= before):
+            time.sleep(0.001)
+        time.sleep(0.003 * kills)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        kills += 1
+        assert kills < 50
+        assert whole.startswith(path.read_bytes()[: len(whole)])
+    assert kills > 2
