@@ -1,0 +1,1 @@
+"""The contracts as tests, for this package's own parts and for plugin authors' alike."""

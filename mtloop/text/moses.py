@@ -1,0 +1,36 @@
+"""Moses' tokeniser and truecaser, through sacremoses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+
+@lru_cache(maxsize=8)
+def _tokeniser(language: str) -> Any:
+    from sacremoses import MosesTokenizer
+
+    return MosesTokenizer(language)
+
+
+def tokenise(text: str, language: str) -> list[str]:
+    """Moses tokens as they are written: nothing escaped, nothing split at hyphens.
+
+    >>> tokenise("Klicken Sie auf „OK“.", "de")
+    ['Klicken', 'Sie', 'auf', '„', 'OK', '“', '.']
+    """
+    return list(_tokeniser(language.partition("-")[0]).tokenize(text, escape=False))
+
+
+class Truecaser:
+    """Gives each word the case it has most often inside sentences of a training text."""
+
+    def __init__(self, texts: Iterable[str], language: str) -> None:
+        from sacremoses import MosesTruecaser
+
+        self._model = MosesTruecaser()
+        self._model.train([tokenise(text, language) for text in texts])
+
+    def __call__(self, tokens: list[str]) -> list[str]:
+        return list(self._model.truecase(" ".join(tokens)))

@@ -1,0 +1,75 @@
+"""What counts as a word when one asks whether it was learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from mtloop.core.errors import InputError
+from mtloop.text.moses import Truecaser, tokenise
+from mtloop.text.stopwords import StopWords
+
+
+class Units(Protocol):
+    """The set of units in a text; `signature` says how they were found."""
+
+    @property
+    def signature(self) -> str: ...
+
+    def __call__(self, text: str) -> frozenset[str]: ...
+
+
+@dataclass(frozen=True)
+class ContentWords:
+    """Moses tokens, truecased if there is a truecaser, that hold a letter and are no stop words.
+
+    >>> sorted(ContentWords("en", StopWords.of_words(["the"], "mine"))("The dog bites the 3 men."))
+    ['bites', 'dog', 'men']
+    """
+
+    language: str
+    stopwords: StopWords
+    truecaser: Truecaser | None = None
+    letterless: bool = False
+
+    def __call__(self, text: str) -> frozenset[str]:
+        tokens = tokenise(text, self.language)
+        if self.truecaser is not None:
+            tokens = self.truecaser(tokens)
+        return frozenset(token for token in tokens if self._counts(token))
+
+    @property
+    def signature(self) -> str:
+        case = "truecased" if self.truecaser else "kept"
+        letterless = "kept" if self.letterless else "dropped"
+        return f"tok:moses-{self.language}|case:{case}|stop:{self.stopwords.name}|letterless:{letterless}"
+
+    def _counts(self, token: str) -> bool:
+        return token not in self.stopwords and (self.letterless or any(map(str.isalpha, token)))
+
+
+class Subwords:
+    """Every piece of a SentencePiece model, stop words and punctuation included (the 2019 paper's Table 4)."""
+
+    def __init__(self, model: str | Path) -> None:
+        self._pieces = _load(Path(model))
+        self.name = Path(model).name
+
+    def __call__(self, text: str) -> frozenset[str]:
+        return frozenset(self._pieces.encode(text, out_type=str))
+
+    @property
+    def signature(self) -> str:
+        return f"tok:spm-{self.name}|case:kept|stop:none|letterless:kept"
+
+
+def _load(model: Path) -> Any:
+    import sentencepiece
+
+    if not model.is_file():
+        raise InputError("no such SentencePiece model", path=model)
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(model))
+    except RuntimeError as error:
+        raise InputError("not a SentencePiece model", path=model) from error

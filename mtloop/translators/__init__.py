@@ -1,0 +1,5 @@
+"""Those who propose."""
+
+from mtloop.translators.recorded import Recorded
+
+__all__ = ["Recorded"]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+from mtloop.core import InputError
+from mtloop.text.moses import Truecaser, tokenise
+from mtloop.text.stopwords import StopWords
+from mtloop.text.units import ContentWords, Subwords
+
+NONE = StopWords.of_words([], "none")
+
+
+def test_tokens_are_not_escaped() -> None:
+    assert tokenise("Drücken Sie <F1> & Strg+Ende.", "de") == ["Drücken", "Sie", "<", "F1", ">", "&", "Strg", "+", "Ende", "."]
+
+
+def test_stop_words_match_in_any_case_and_by_region() -> None:
+    words = StopWords.of_language("de-AT")
+    assert {"der", "Der", "DER"} <= {word for word in ("der", "Der", "DER", "Bereich") if word in words}
+    assert "Bereich" not in words
+
+
+def test_a_language_without_a_list_names_those_with_one() -> None:
+    with pytest.raises(InputError, match="no stop list for language 'xx'.*--stopwords FILE.* de, "):
+        StopWords.of_language("xx")
+
+
+def test_content_words_have_letters_and_no_stop_words() -> None:
+    units = ContentWords("de", StopWords.of_language("de"))
+    assert units("Der Bereich 3 ( unten ) hat 2 USB-Geräte!") == {"Bereich", "USB-Geräte", "unten"}
+    assert "case:kept" in units.signature
+
+
+def test_letterless_tokens_can_be_kept() -> None:
+    assert ContentWords("de", NONE, letterless=True)("Nr. 5") >= {"5"}
+
+
+def test_truecasing_changes_the_first_word_only_where_the_text_taught_it() -> None:
+    texts = ["Wir klicken hier.", "Sie klicken dort.", "Das Fenster ist da.", "Im Fenster klicken Sie."] * 2
+    truecaser = Truecaser(texts, "de")
+    units = ContentWords("de", NONE, truecaser)
+    assert "klicken" in units("Klicken Sie!")
+    assert "Fenster" in units("Fenster")
+    assert "case:truecased" in units.signature
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spm")
+    (folder / "text").write_text("\n".join(f"Öffnen Sie den Bereich {i}, dann schließen Sie ihn." for i in range(50)))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "text"), model_prefix=str(folder / "tiny"), vocab_size=45, minloglevel=2
+    )
+    return folder / "tiny.model"
+
+
+def test_subwords_are_all_pieces(model: Path) -> None:
+    pieces = Subwords(model)("Öffnen, Sie.")
+    assert any("," in piece for piece in pieces)
+    assert "spm-tiny.model" in Subwords(model).signature
+
+
+def test_what_is_no_model_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "no.model").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"no\.model: not a SentencePiece model"):
+        Subwords(tmp_path / "no.model")
