@@ -1,17 +1,11 @@
 from __future__ import annotations
 
-from learners import Chained
 import pytest
+from helpers.learners import Chained
+from helpers.stream import SCHEDULES, STREAM, post_editor
 
-from mtloop.core import Blocks, Delay, Each, PostEdit, Proposal, Schedule, Segment, Step, Truth, TraceError, replay, run
+from mtloop.core import Blocks, Delay, PostEdit, Proposal, Schedule, Segment, Step, TraceError, Truth, replay, run
 from mtloop.core.types import Feedback
-
-STREAM = [(Segment(str(i), "ein Wort " * (i % 3 + 1)), Truth((f"ref {i}",))) for i in range(12)]
-SCHEDULES: list[Schedule] = [Each(), Delay(0), Delay(3), Delay(50), Blocks(10), Blocks(10, unfair=True)]
-
-
-def post_editor(proposal: Proposal, truth: Truth | None) -> PostEdit | None:
-    return PostEdit(truth.references[0]) if truth else None
 
 
 class Averaging:

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from learners import Chained, Saved
-from test_loop import SCHEDULES, STREAM, post_editor
+from helpers.learners import Chained, Saved
+from helpers.stream import SCHEDULES, STREAM, post_editor
 
 from mtloop.core import Header, Learner, Schedule, record
 
@@ -68,8 +68,8 @@ def test_only_the_newest_snapshots_are_kept_and_no_unfinished_one_counts(tmp_pat
 CHILD = """
 import sys, time
 from pathlib import Path
-from learners import Saved
-from test_loop import STREAM, post_editor
+from helpers.learners import Saved
+from helpers.stream import STREAM, post_editor
 from mtloop.core import Header, record
 
 class Slow(Saved):
@@ -87,7 +87,7 @@ list(record(Path(sys.argv[1]), Header(config={"name": "test"}), STREAM, Slow(), 
 def test_sigkill_at_many_moments_loses_nothing(tmp_path: Path) -> None:
     whole = finished(tmp_path / "whole.jsonl", Saved())
     path, kills = tmp_path / "killed.jsonl", 0
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     while not path.exists() or path.read_bytes() != whole:
         child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], env=environment)
         before = path.stat().st_size if path.exists() else 0

@@ -12,7 +12,9 @@ from mtloop.core.types import Learned
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 number = st.floats(allow_nan=False, allow_infinity=False)
 scores = st.dictionaries(text, number, max_size=3)
-json = st.recursive(st.none() | st.booleans() | st.integers() | number | text, lambda x: st.lists(x) | st.dictionaries(text, x))
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | number | text, lambda x: st.lists(x) | st.dictionaries(text, x)
+)
 fields = st.dictionaries(text, json, max_size=3)
 rater = st.none() | text
 feedback = st.one_of(

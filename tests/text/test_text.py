@@ -24,7 +24,7 @@ def test_stop_words_match_in_any_case_and_by_region() -> None:
 
 
 def test_a_language_without_a_list_names_those_with_one() -> None:
-    with pytest.raises(InputError, match="no stop list for language 'xx'.*--stopwords FILE.* de, "):
+    with pytest.raises(InputError, match=r"no stop list for language 'xx'.*--stopwords FILE.* de, "):
         StopWords.of_language("xx")
 
 

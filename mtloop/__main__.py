@@ -1,0 +1,5 @@
+"""`python -m mtloop` is `mtloop`."""
+
+from mtloop.cli import main
+
+main()

@@ -1,0 +1,68 @@
+"""The command line: a file per verb, results on stdout, progress and warnings on stderr.
+
+Nothing heavy is imported before a verb runs: `mtloop VERB --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from mtloop import __version__
+from mtloop.core.errors import MtloopError
+
+VERBS = {
+    "score": "score translations and traces: quality, how fast the system learns, significance",
+    "report": "one HTML file with curves, slopes, tables and segments to browse, and pictures",
+    "demo": "score the demo document that comes with the package and write its report",
+}
+
+
+class Verbs(click.Group):
+    """Loads a verb's module when it is called for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command = importlib.import_module(f"mtloop.cli.{name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, package_name="mtloop")
+def cli() -> None:
+    """Machine translation that learns from every correction, and the instruments that prove it does."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a verb. A user's mistake is one line on stderr and exit code 2."""
+    try:
+        cli.main(arguments, prog_name="mtloop", standalone_mode=False)
+    except (MtloopError, click.ClickException) as error:
+        fail(error)
+    except click.Abort:
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        fail(MtloopError(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
+
+
+def fail(error: MtloopError | click.ClickException) -> None:
+    """Say what went wrong in one line, and leave."""
+    text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    click.echo(f"mtloop: {' '.join(text.split())}", err=True)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+    sys.exit(2)

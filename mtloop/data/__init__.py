@@ -1,0 +1,52 @@
+"""Files to pairs: everything a learner can be taught from, as a stream of `(Segment, Truth)`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mtloop.data.corpus import Corpus, Pair, Reader, Request
+from mtloop.data.files import read_lines
+from mtloop.data.rankings import is_human, read_ranking
+from mtloop.data.readers import READERS, read, stream
+from mtloop.data.streams import by_blocks, by_document, first, repeated, shuffled, without_repeats
+from mtloop.data.tables import parse_columns
+from mtloop.data.text import pairs, read_aligned, read_parallel
+
+if TYPE_CHECKING:
+    from mtloop.data.rating_files import read_ratings
+    from mtloop.data.ratings import Ratings
+
+# These need numpy, which takes longer to import than all the rest together.
+_LATE = {"Ratings": "mtloop.data.ratings", "read_ratings": "mtloop.data.rating_files"}
+
+__all__ = [
+    "READERS",
+    "Corpus",
+    "Pair",
+    "Ratings",
+    "Reader",
+    "Request",
+    "by_blocks",
+    "by_document",
+    "first",
+    "is_human",
+    "pairs",
+    "parse_columns",
+    "read",
+    "read_aligned",
+    "read_lines",
+    "read_parallel",
+    "read_ranking",
+    "read_ratings",
+    "repeated",
+    "shuffled",
+    "stream",
+    "without_repeats",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

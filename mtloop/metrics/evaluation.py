@@ -1,0 +1,126 @@
+"""Several systems, several metrics, one baseline: everything a table or a report asks for, each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtloop.core.errors import InputError
+from mtloop.core.protocols import Metric
+from mtloop.core.score import Score
+from mtloop.core.types import JSON, Step
+from mtloop.metrics import curves
+from mtloop.metrics.base import Additive, Array
+from mtloop.metrics.significance import Comparison, bootstrap, randomisation
+from mtloop.metrics.slope import Slope
+
+
+@dataclass(frozen=True)
+class Result:
+    """One cell: a system's score, and how it compares with the baseline's."""
+
+    system: str
+    score: Score
+    comparison: Comparison | None
+
+    def to_json(self) -> dict[str, JSON]:
+        row: dict[str, JSON] = {"system": self.system, **self.score.to_json()}
+        if self.comparison is not None:
+            low, high = self.comparison.interval
+            row["difference"] = {
+                "value": self.comparison.difference,
+                "interval": [low, high],
+                "p": self.comparison.p_value,
+                "test": self.comparison.test,
+            }
+        return row
+
+    @property
+    def cell(self) -> str:
+        return f"{self.score}{self.comparison.mark if self.comparison else ''}"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """`systems` maps names to the steps of their traces; all of them saw the same stream.
+
+    >>> from mtloop.metrics import BLEU
+    >>> from mtloop.core import Proposal, Segment, Step, Truth
+    >>> step = Step(0, Proposal(Segment("1", "Save"), "Speichern"), truth=Truth(("Speichern",)))
+    >>> Evaluation({"mine": [step]}, [BLEU()]).scores("mine")[0].name
+    'bleu'
+    """
+
+    systems: Mapping[str, Sequence[Step]]
+    metrics: Sequence[Metric]
+    baseline: str | None = None
+    samples: int = 1000
+    seed: int = 1
+    _rows: dict[tuple[str, int], Array] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(steps) for name, steps in self.systems.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError("the systems saw different streams: " + ", ".join(f"{n} {k}" for n, k in lengths.items()))
+
+    def results(self) -> Iterator[Result]:
+        """Every system, every metric, in the order asked for."""
+        for system in self.systems:
+            for metric in self.metrics:
+                yield Result(system, self.score(system, metric), self.comparison(system, metric))
+
+    def scores(self, system: str) -> list[Score]:
+        """In the order of `metrics`."""
+        return [self.score(system, metric) for metric in self.metrics]
+
+    def score(self, system: str, metric: Metric) -> Score:
+        if isinstance(metric, Slope):
+            return metric.score_rows(self.rows(system, metric.metric), self.ends(metric.words))
+        if isinstance(metric, Additive):
+            return metric.score_rows(self.rows(system, metric))
+        return metric.score(self.systems[system])
+
+    def interval(self, system: str, metric: Additive) -> tuple[float, float]:
+        return bootstrap(metric, self.rows(system, metric), self.samples, self.seed)
+
+    def comparison(self, system: str, metric: Metric) -> Comparison | None:
+        """The system against the baseline; None for the baseline itself and for metrics that do not add up."""
+        if self.baseline is None or system == self.baseline or not isinstance(metric, Additive):
+            return None
+        ours, theirs = self.rows(system, metric), self.rows(self.baseline, metric)
+        return randomisation(metric, ours, theirs, self.samples, self.seed)
+
+    def curve(self, system: str, metric: Additive) -> Array:
+        """The score of every prefix."""
+        return curves.cumulative(metric, self.rows(system, metric))
+
+    def difference(self, system: str, metric: Additive) -> Array:
+        """The curve less the baseline's."""
+        if self.baseline is None:
+            raise InputError("a difference needs a baseline")
+        return self.curve(system, metric) - self.curve(self.baseline, metric)
+
+    def blockwise(self, system: str, metric: Additive, words: int) -> Array:
+        return curves.blockwise(metric, self.rows(system, metric), self.ends(words))
+
+    def incremental(self, system: str, metric: Additive, words: int) -> Array:
+        return curves.incremental(metric, self.rows(system, metric), self.ends(words))
+
+    def ends(self, words: int) -> NDArray[np.intp]:
+        """Where the stream's blocks end; the same for every system, since blocks are cut by the source."""
+        return curves.blocks(next(iter(self.systems.values())), words)
+
+    def rows(self, system: str, metric: Additive) -> Array:
+        key = (system, id(metric))
+        if key not in self._rows:
+            self._rows[key] = metric.rows(self.systems[system])
+        return self._rows[key]
+
+    @cached_property
+    def additive(self) -> list[Additive]:
+        """The metrics that have curves."""
+        return [metric for metric in self.metrics if isinstance(metric, Additive)]

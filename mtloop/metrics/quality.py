@@ -1,0 +1,206 @@
+"""How good the translations are: BLEU, chrF and TER as sacreBLEU has them, and two sentence-level BLEUs."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from mtloop.core.errors import InputError
+from mtloop.core.types import Step
+from mtloop.metrics.base import Additive, Array, divide, hypotheses, references
+from mtloop.metrics.ter import edit_counts
+
+ORDER = 4
+
+
+class SacreMetric(Additive):
+    """A metric of sacreBLEU's, through the statistics it keeps a segment: equal to the last digit.
+
+    Its statistics methods are private: pyproject.toml bounds the version and the tests compare the scores.
+    `options` are the keywords of sacreBLEU's own class.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+    @abstractmethod
+    def _create(self) -> Any: ...
+
+    @cached_property
+    def _metric(self) -> Any:
+        metric = self._create()
+        metric.num_refs = 1
+        return metric
+
+    @property
+    def signature(self) -> str:
+        return str(self._metric.get_signature())
+
+    def rows(self, steps: Sequence[Step]) -> Array:
+        if not steps:
+            raise InputError("no segments to score")
+        documents = [list(column) for column in zip_longest(*references(steps))]
+        return np.array(self._metric._extract_corpus_statistics(hypotheses(steps), documents), dtype=float)
+
+
+class BLEU(SacreMetric):
+    """Corpus BLEU. Columns: hypothesis length, reference length, four matches, four totals."""
+
+    name = "bleu"
+
+    def _create(self) -> Any:
+        from sacrebleu.metrics import bleu
+
+        return bleu.BLEU(**{"force": True} | self.options)
+
+    def aggregate(self, sums: Array) -> Array:
+        return np.array([self._metric._compute_score_from_stats(row).score for row in sums.tolist()])
+
+
+class ChrF(SacreMetric):
+    """Corpus chrF2. Columns: hypothesis, reference and matched n-grams for each order."""
+
+    name = "chrf"
+
+    def _create(self) -> Any:
+        from sacrebleu.metrics import chrf
+
+        return chrf.CHRF(**self.options)
+
+    def aggregate(self, sums: Array) -> Array:
+        return np.array([self._metric._compute_f_score(row) for row in sums.tolist()])
+
+
+class TER(SacreMetric):
+    """Translation edit rate, with sacreBLEU's tokeniser and edits but a faster search (see `ter`).
+
+    Columns: fewest edits over the references, average reference length.
+    """
+
+    name = "ter"
+    higher_is_better = False
+
+    def _create(self) -> Any:
+        from sacrebleu.metrics import ter
+
+        return ter.TER(**self.options)
+
+    def rows(self, steps: Sequence[Step]) -> Array:
+        targets = references(steps)
+        counts = {len(texts) for texts in targets}
+        self._metric.num_refs = counts.pop() if len(counts) == 1 else -1
+        counted = [self._row(h, r) for h, r in zip(hypotheses(steps), targets, strict=True)]
+        return np.array(counted, dtype=float).reshape(-1, 2)
+
+    def _row(self, hypothesis: str, targets: Iterable[str]) -> tuple[float, float]:
+        words = self._words(hypothesis)
+        edits, lengths = zip(*(edit_counts(words, self._words(target)) for target in targets), strict=True)
+        return min(edits), sum(lengths) / len(lengths)
+
+    def _words(self, text: str) -> list[str]:
+        return list(self._metric._preprocess_segment(text).split())
+
+    def aggregate(self, sums: Array) -> Array:
+        """As sacreBLEU: against nothing, any edit is a whole error."""
+        edits, length = sums[:, 0], sums[:, 1]
+        rate: Array = np.divide(edits, length, out=(edits > 0).astype(float), where=length > 0)
+        return 100 * rate
+
+    def fraction(self, sums: Array) -> tuple[float | None, float | None]:
+        return float(sums[0]), float(sums[1])
+
+
+class MeanSentence(Additive):
+    """The mean over segments of a sentence score in [0, 1]. Columns: score, one."""
+
+    @abstractmethod
+    def sentence(self, hypothesis: str, target: str) -> float:
+        """The score of one sentence."""
+
+    def rows(self, steps: Sequence[Step]) -> Array:
+        pairs = zip(hypotheses(steps), references(steps), strict=True)
+        return np.array([(max(self.sentence(h, r) for r in refs), 1.0) for h, refs in pairs]).reshape(-1, 2)
+
+    def aggregate(self, sums: Array) -> Array:
+        return divide(100 * sums[:, 0], sums[:, 1])
+
+    @cached_property
+    def _tokenise(self) -> Any:
+        from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+        return Tokenizer13a()  # type: ignore[no-untyped-call]
+
+    def _words(self, text: str) -> list[str]:
+        return list(self._tokenise(text).split())
+
+
+class SBLEU(MeanSentence):
+    """Sentence BLEU of Nakov et al. (2012), averaged: the SBLEU of the 2019 paper.
+
+    The order is that of the reference when it has fewer than four words; p1 is not smoothed, the others
+    are (c+1)/(t+1); the brevity penalty takes the reference one word longer. So a perfect hypothesis of r
+    words scores exp(-1/r).
+    """
+
+    name = "sbleu"
+
+    @property
+    def signature(self) -> str:
+        return "nrefs:best|case:mixed|tok:13a|smooth:nakov2012|order:4"
+
+    def sentence(self, hypothesis: str, target: str) -> float:
+        words, wanted = self._words(hypothesis), self._words(target)
+        order = min(ORDER, len(wanted))
+        counts = _matches(words, wanted, order)
+        if not counts or not counts[0][0]:
+            return 0.0
+        precisions = [c / t if n == 0 else (c + 1) / (t + 1) for n, (c, t) in enumerate(counts)]
+        brevity = min(0.0, 1 - (len(wanted) + 1) / len(words))
+        return math.exp(brevity + sum(map(math.log, precisions)) / order)
+
+
+class RewardBLEU(MeanSentence):
+    """The reward of the 2017 shared task: sentence BLEU in [0, 1] on lower-cased text, zero counts made 0.01.
+
+    Edges the paper leaves open: an empty hypothesis earns 0; orders longer than the hypothesis or the reference
+    have no n-grams to match and are left out, so a perfect short sentence earns 1; nothing matched earns
+    what 0.01 gives.
+    """
+
+    name = "wmt17"
+
+    def __init__(self, floor: float = 0.01) -> None:
+        self.floor = floor
+
+    @property
+    def signature(self) -> str:
+        return f"nrefs:best|case:lc|tok:13a|smooth:floor[{self.floor:.2f}]|order:4|eff:yes"
+
+    def sentence(self, hypothesis: str, target: str) -> float:
+        words, wanted = self._words(hypothesis.lower()), self._words(target.lower())
+        order = min(ORDER, len(words), len(wanted))
+        if not order:
+            return 0.0
+        precisions = [(c or self.floor) / t for c, t in _matches(words, wanted, order)]
+        brevity = min(0.0, 1 - len(wanted) / len(words))
+        return math.exp(brevity + sum(map(math.log, precisions)) / order)
+
+
+def _matches(words: list[str], wanted: list[str], order: int) -> list[tuple[int, int]]:
+    """Clipped matches and totals of the hypothesis' n-grams, n from 1 to `order`."""
+    return [_match(_ngrams(words, n), _ngrams(wanted, n)) for n in range(1, order + 1)]
+
+
+def _match(ours: Counter[tuple[str, ...]], theirs: Counter[tuple[str, ...]]) -> tuple[int, int]:
+    return sum(min(count, theirs[gram]) for gram, count in ours.items() if gram in theirs), ours.total()
+
+
+def _ngrams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words[i:] for i in range(n)), strict=False))

@@ -1,0 +1,62 @@
+"""Does one ranking of systems agree with another? (2021)"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from mtloop.core.errors import InputError
+
+
+def rank(scores: Mapping[str, float]) -> list[str]:
+    """The systems from best to worst: the highest score first, equal scores by name, undefined ones (NaN) last.
+
+    >>> rank({"c": 0.2, "b": 0.5, "a": 0.5, "d": float("nan")})
+    ['a', 'b', 'c', 'd']
+    """
+    return sorted(scores, key=lambda name: (math.isnan(scores[name]), -scores[name], name))
+
+
+def top_n_overlap(ranking: Sequence[str], gold: Sequence[str], n: int) -> float:
+    """The share, 0 to 1, of the gold ranking's best n that are among this ranking's best n; their order is free.
+
+    A gold system that `ranking` does not know is one not found. Ties are broken where the rankings are made
+    (`rank` does it by name), so exactly n systems stand on either side.
+
+    >>> top_n_overlap(["a", "b", "c", "d"], ["b", "x", "a", "c"], 3)
+    0.6666666666666666
+    """
+    _check_ranking(ranking)
+    _check_ranking(gold)
+    if not 1 <= n <= len(gold):
+        raise InputError(f"the top {n} of {len(gold)} ranked systems; expected a number from 1 to {len(gold)}")
+    return len(set(ranking[:n]) & set(gold[:n])) / n
+
+
+def kendall_tau(scores: Mapping[str, float], gold: Mapping[str, float]) -> float:
+    """Kendall's tau-b: 1 when the two scores order every pair of systems alike, -1 when always the other way round.
+
+    A pair tied on one side is neither, and the denominator allows for it. Systems that have no (or an undefined)
+    score on either side are left out. NaN when fewer than two systems are left or one side ties them all.
+
+    >>> kendall_tau({"a": 3, "b": 2, "c": 1}, {"a": 0.9, "b": 0.1, "c": 0.5, "x": 1})
+    0.3333333333333333
+    """
+    shared = sorted(name for name in scores.keys() & gold.keys() if not math.isnan(scores[name] + gold[name]))
+    pairs = Counter((_sign(scores[a] - scores[b]), _sign(gold[a] - gold[b])) for a, b in combinations(shared, 2))
+    agreement = sum(ours * theirs * count for (ours, theirs), count in pairs.items())
+    untied = sum(count for (ours, _), count in pairs.items() if ours)
+    untied_gold = sum(count for (_, theirs), count in pairs.items() if theirs)
+    return agreement / math.sqrt(untied * untied_gold) if untied and untied_gold else math.nan
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _check_ranking(ranking: Sequence[str]) -> None:
+    name, times = Counter(ranking).most_common(1)[0] if ranking else ("", 0)
+    if times > 1:
+        raise InputError(f"system {name!r} stands {times} times in one ranking")

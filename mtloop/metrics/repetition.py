@@ -1,0 +1,145 @@
+"""What a source text offers to learn from: how much it repeats itself, how much of it a model has never seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtloop.core.score import Score
+from mtloop.core.types import JSON, Step
+from mtloop.metrics.base import Array, Ratio, divide
+
+ORDER = 4
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RunningWords:
+    """The words of a source text, one by one, as `tokenise` finds them; `tok` is its name in the signature.
+
+    >>> RunningWords(lowercase=True)("Save the  File.")
+    ['save', 'the', 'file.']
+    """
+
+    tokenise: Callable[[str], list[str]] = str.split
+    tok: str = "whitespace"
+    lowercase: bool = False
+
+    def __call__(self, text: str) -> list[str]:
+        return self.tokenise(self.cased(text))
+
+    def cased(self, text: str) -> str:
+        return text.lower() if self.lowercase else text
+
+    @property
+    def signature(self) -> str:
+        return f"tok:{self.tok}|case:{'lc' if self.lowercase else 'mixed'}"
+
+
+class RepetitionRate:
+    """The share of n-gram types that a window of the source holds more than once, n = 1 to 4 (geometric mean).
+
+    A window of 1,000 words moves over the text one word at a time; types are summed over all windows, those
+    seen twice or more above, all of them below. No n-gram crosses a sentence end. A shorter text is one window;
+    one in which no sentence has four words is 0/0.
+    """
+
+    name = "rr"
+
+    def __init__(self, words: RunningWords | None = None, window: int = 1000) -> None:
+        self.words, self.window = words or RunningWords(), window
+
+    @property
+    def signature(self) -> str:
+        return f"text:source|{self.words.signature}|window:{self.window}w|order:{ORDER}"
+
+    def score(self, steps: Sequence[Step]) -> Score:
+        sentences = [self.words(step.proposal.segment.source) for step in steps]
+        counts = [_repeated_types(ids, starts, n, self._windows(sentences)) for n, ids, starts in _ngrams(sentences)]
+        rates = divide(*np.array(counts, dtype=float).T)
+        detail: dict[str, JSON] = {f"rate{n}": None if np.isnan(r) else float(r) for n, r in enumerate(rates, start=1)}
+        return Score(self.name, float(100 * np.prod(rates) ** (1 / ORDER)), self.signature, detail=detail)
+
+    def _windows(self, sentences: list[list[str]]) -> Windows:
+        words = sum(map(len, sentences))
+        return Windows(self.window, max(0, words - self.window))
+
+
+class OutOfVocabulary(Ratio):
+    """The share of the source's running words that are not in a training vocabulary. Columns: unknown, all."""
+
+    name = "oov"
+    higher_is_better = False
+
+    def __init__(self, vocabulary: Collection[str], words: RunningWords | None = None) -> None:
+        self.words = words or RunningWords()
+        self.vocabulary = frozenset(map(self.words.cased, vocabulary))
+
+    @property
+    def signature(self) -> str:
+        return f"text:source|{self.words.signature}|vocabulary:{len(self.vocabulary)}"
+
+    def rows(self, steps: Sequence[Step]) -> Array:
+        return np.array([self._row(step.proposal.segment.source) for step in steps], dtype=float).reshape(-1, 2)
+
+    def _row(self, source: str) -> tuple[int, int]:
+        words = self.words(source)
+        return sum(word not in self.vocabulary for word in words), len(words)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of `size` words that begin at word 0, 1, ..., `last`."""
+
+    size: int
+    last: int
+
+    def count(self, first: Integers, begin: Integers, end: Integers) -> int:
+        """How many of them begin at `first` or later, not after `begin`, and reach up to `end` (exclusive)."""
+        lowest = np.maximum(np.maximum(first, end - self.size), 0)
+        return int(np.maximum(np.minimum(begin, self.last) - lowest + 1, 0).sum())
+
+
+def _repeated_types(ids: Integers, starts: Integers, n: int, windows: Windows) -> tuple[int, int]:
+    """Types seen twice or more, and all types, summed over windows; without moving a window.
+
+    A type counts once in a window: at its first occurrence there, which is any that the window holds without
+    the one before it. It is repeated if there is a second: one held with the one before, without the one before that.
+    """
+    ends = starts + n
+    before = _previous(ids)
+    previous = np.where(before >= 0, starts[before], -1)
+    earlier = np.where(before >= 0, previous[before], -1)
+    return windows.count(earlier + 1, previous, ends), windows.count(previous + 1, starts, ends)
+
+
+def _previous(ids: Integers) -> Integers:
+    """Where the same id last stood, for each; -1 where it is new."""
+    order = np.argsort(ids, kind="stable")
+    previous = np.full(len(ids), -1)
+    again = ids[order[1:]] == ids[order[:-1]]
+    previous[order[1:][again]] = order[:-1][again]
+    return previous
+
+
+def _ngrams(sentences: list[list[str]]) -> list[tuple[int, Integers, Integers]]:
+    """For n = 1 to 4: n, a number for each n-gram's type, and the word at which it begins."""
+    words = _numbered(list(chain.from_iterable(sentences)))
+    left = np.concatenate([np.arange(len(sentence), 0, -1) for sentence in sentences] or [np.empty(0, int)])
+    grams = [(1, words, np.arange(len(words)))]
+    for n in range(2, ORDER + 1):
+        _, shorter, starts = grams[-1]
+        whole = left[starts] >= n
+        starts = starts[whole]
+        pairs = shorter[whole] * len(words) + words[starts + n - 1]
+        grams.append((n, np.unique(pairs, return_inverse=True)[1], starts))
+    return grams
+
+
+def _numbered(words: list[str]) -> Integers:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int64)

@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from helpers.said import Said
+
+from mtloop.core import Header, TraceWriter, run
+from mtloop.data import pairs
+from mtloop.judges import PostEditor
+from mtloop.translators import Recorded
+
+Call = Callable[..., Said]
+
+
+def test_figure_1_of_the_2019_paper(mtloop: Call, files: Path) -> None:
+    """References, hypotheses and counts from the paper: R0 2/4, R1 2/2, R0+1 4/6."""
+    said = mtloop(
+        "score", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--lang", "en",
+        "--stopwords", files / "stop.txt", "--metrics", "r0,r1,r01", "--format", "json",
+    )  # fmt: skip
+    rows = json.loads(said.out)
+    assert [(row["system"], row["name"], row["value"], row["numerator"], row["denominator"]) for row in rows] == [
+        ("hyp", "r0", 50.0, 2, 4),
+        ("hyp", "r1", 100.0, 2, 2),
+        ("hyp", "r01", pytest.approx(400 / 6), 4, 6),
+    ]
+    assert all(row["signature"] for row in rows)
+
+
+@pytest.mark.parametrize("language", [[], ["--lang", "ja"], ["--lang", "zh"]])
+def test_quality_equals_sacrebleu_whatever_the_language(mtloop: Call, files: Path, language: list[str]) -> None:
+    said = mtloop(
+        "score",
+        "--ref",
+        files / "ref.txt",
+        "--hyp",
+        files / "hyp.txt",
+        "--metrics",
+        "bleu,chrf,ter",
+        "--format",
+        "json",
+        *language,
+    )
+    refs, hyps = ((files / name).read_text().splitlines() for name in ("ref.txt", "hyp.txt"))
+    for row, metric in zip(json.loads(said.out), (sacrebleu.BLEU(), sacrebleu.CHRF(), sacrebleu.TER()), strict=True):
+        assert row["value"] == metric.corpus_score(hyps, [refs]).score
+        assert row["signature"] == str(metric.get_signature())
+
+
+def test_several_systems_keep_the_order_asked_for(mtloop: Call, files: Path) -> None:
+    said = mtloop(
+        "score",
+        "--ref",
+        files / "ref.txt",
+        "--hyp",
+        files / "hyp.txt",
+        "--hyp",
+        files / "ref.txt",
+        "--metrics",
+        "ter,bleu",
+        "--format",
+        "json",
+    )
+    assert [(row["system"], row["name"]) for row in json.loads(said.out)] == [
+        ("hyp", "ter"), ("hyp", "bleu"), ("ref", "ter"), ("ref", "bleu"),
+    ]  # fmt: skip
+
+
+def test_a_baseline_brings_differences_and_marks(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "ref.txt").write_text("".join(f"ein Satz mit Nummer {i} darin\n" for i in range(60)))
+    (tmp_path / "bad.txt").write_text("".join(f"kein Satz ohne Zahl {i} hier\n" for i in range(60)))
+    said = mtloop(
+        "score",
+        "--ref",
+        tmp_path / "ref.txt",
+        "--hyp",
+        tmp_path / "ref.txt",
+        "--baseline",
+        tmp_path / "bad.txt",
+        "--metrics",
+        "bleu",
+    )
+    assert "100.00***" in said.out
+    assert "against bad" in said.out
+
+
+def test_zero_over_zero_is_shown_as_such(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "ref.txt").write_text("eins\nzwei\n")
+    arguments = [
+        "score",
+        "--ref",
+        tmp_path / "ref.txt",
+        "--hyp",
+        tmp_path / "ref.txt",
+        "--lang",
+        "de",
+        "--metrics",
+        "r5",
+    ]
+    assert "0/0" in mtloop(*arguments).out
+    [row] = json.loads(mtloop(*arguments, "--format", "json").out)
+    assert (row["value"], row["numerator"], row["denominator"]) == (None, 0, 0)
+
+
+def test_traces_are_scored_like_files_and_joined_with_references_by_id(mtloop: Call, files: Path) -> None:
+    refs, hyps = ((files / name).read_text().splitlines() for name in ("ref.txt", "hyp.txt"))
+    with TraceWriter(files / "run.jsonl", Header()) as trace, TraceWriter(files / "bare.jsonl", Header()) as bare:
+        for step in run(pairs(["", ""], refs), Recorded(hyps), PostEditor()):
+            trace.write(step)
+        for step in run(pairs(["", ""], refs), Recorded(hyps), lambda proposal, truth: None):
+            bare.write(step.public())
+    plain = mtloop("score", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--format", "csv").out
+    assert mtloop("score", files / "run.jsonl", "--format", "csv").out == plain.replace("\nhyp,", "\nrun,")
+    assert mtloop("score", files / "bare.jsonl", "--ref", files / "ref.txt", "--format", "csv").out == plain.replace(
+        "\nhyp,", "\nbare,"
+    )
+    assert "neither a reference nor a post-edit" in mtloop("score", files / "bare.jsonl").err
+
+
+def test_a_table_of_post_edits_is_all_it_takes(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "pe.tsv").write_text("source\tmt\tpost_edit\nSave\tRetten\tSpeichern\nOpen\tÖffnen\tÖffnen\n")
+    [row] = json.loads(mtloop("score", "--data", tmp_path / "pe.tsv", "--metrics", "ter", "--format", "json").out)
+    assert (row["system"], row["numerator"], row["denominator"]) == ("mt", 1, 2)
+
+
+def test_columns_can_be_named(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("en,de\nSave,Speichern\n")
+    (tmp_path / "h.txt").write_text("Speichern\n")
+    said = mtloop(
+        "score",
+        "--data",
+        tmp_path / "t.csv",
+        "--columns",
+        "source=en,target=de",
+        "--hyp",
+        tmp_path / "h.txt",
+        "--metrics",
+        "ter",
+    )
+    assert "0.00" in said.out
+
+
+def test_compressed_bom_crlf_and_long_lines_are_accepted(mtloop: Call, tmp_path: Path) -> None:
+    long = "Wort " * 200_000
+    (tmp_path / "ref.txt.gz").write_bytes(gzip.compress(f"\ufeffeins zwei\r\n{long}\r\n".encode()))
+    (tmp_path / "hyp.txt").write_text(f"eins zwei\n{long}\n")
+    [row] = json.loads(
+        mtloop(
+            "score",
+            "--ref",
+            tmp_path / "ref.txt.gz",
+            "--hyp",
+            tmp_path / "hyp.txt",
+            "--metrics",
+            "bleu",
+            "--format",
+            "json",
+        ).out
+    )
+    assert row["value"] == pytest.approx(100)
+
+
+def test_empty_hypotheses_score_zero(mtloop: Call, files: Path) -> None:
+    (files / "empty.txt").write_text("\n\n")
+    said = mtloop(
+        "score",
+        "--ref",
+        files / "ref.txt",
+        "--hyp",
+        files / "empty.txt",
+        "--lang",
+        "en",
+        "--metrics",
+        "bleu,chrf,sbleu,wmt17,r0",
+        "--format",
+        "json",
+    )
+    assert [row["value"] for row in json.loads(said.out)] == [0, 0, 0, 0, 0]
+
+
+def test_several_references(mtloop: Call, files: Path) -> None:
+    said = mtloop(
+        "score",
+        "--ref",
+        files / "ref.txt",
+        "--ref",
+        files / "hyp.txt",
+        "--hyp",
+        files / "hyp.txt",
+        "--metrics",
+        "bleu,ter",
+        "--format",
+        "json",
+    )
+    bleu, ter = json.loads(said.out)
+    assert bleu["value"] == pytest.approx(100)
+    assert "nrefs:2" in bleu["signature"]
+    assert "nrefs:2" in ter["signature"]
+
+
+def test_curves_are_written_for_every_prefix(mtloop: Call, files: Path) -> None:
+    mtloop(
+        "score",
+        "--ref",
+        files / "ref.txt",
+        "--hyp",
+        files / "hyp.txt",
+        "--lang",
+        "en",
+        "--metrics",
+        "ter,r1",
+        "--curves",
+        files / "c.csv",
+    )
+    rows = list(csv.DictReader(io.StringIO((files / "c.csv").read_text())))
+    assert [row["segment"] for row in rows] == ["1", "2"]
+    assert (rows[0]["hyp:r1"], rows[1]["hyp:ter"]) == ("", "50.0")
+
+
+def write(folder: Path, name: str, content: bytes) -> Path:
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("ref", "hyp", "arguments", "says"),
+    [
+        (b"a\nb\n", b"a\n", [], "hyp.txt: 1 lines, but"),
+        (b"", b"a\n", [], "ref.txt: the file is empty"),
+        (b"a\n\xff\n", b"a\nb\n", [], "ref.txt:2: "),
+        (b"a\n", b"a\x00\n", [], "hyp.txt:1: "),
+        (b"a\n", b"a\n", ["--metrics", "blue"], "did you mean 'bleu'?"),
+        (b"a\n", b"a\n", ["--metrics", ","], "names no metric"),
+        (b"a\n", b"a\n", ["--metrics", "r1"], "--lang"),
+        (b"a\n", b"a\n", ["--lang", "tlh", "--metrics", "r1"], "no stop list for language 'tlh'"),
+        (b"a\n", b"a\n", ["--metrics", "regret"], "--oracle"),
+        (b"a\n", b"a\n", ["--metrics", "oov"], "--vocabulary"),
+        (b"a\n", b"a\n", ["--spm", "none.model", "--metrics", "r1"], "none.model: no such SentencePiece model"),
+        (b"a\n", b"a\n", ["--format", "xml"], "'xml' is not one of"),
+        (b"a\n", b"a\n", ["--block-words", "0"], "block-words"),
+        (b"a\n", b"a\n", ["--baseline", "none.txt"], "none.txt"),
+        (b"a\n", b"a\n", ["--src", "none.txt"], "none.txt"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line_and_exit_code_2(
+    mtloop: Call, tmp_path: Path, ref: bytes, hyp: bytes, arguments: list[str], says: str
+) -> None:
+    files = ["--ref", write(tmp_path, "ref.txt", ref), "--hyp", write(tmp_path, "hyp.txt", hyp)]
+    said = mtloop("score", *files, *arguments, "--curves", tmp_path / "curves.csv")
+    assert (said.code, said.out) == (2, "")
+    line, *usage = said.err.splitlines()
+    assert line.startswith("mtloop: ")
+    assert says in line
+    assert len(usage) <= 1
+    assert not (tmp_path / "curves.csv").exists()
+
+
+def test_a_directory_in_place_of_a_file(mtloop: Call, files: Path) -> None:
+    said = mtloop("score", "--ref", files, "--hyp", files / "hyp.txt")
+    assert said.code == 2
+    assert str(files) in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_nothing_to_score(mtloop: Call, files: Path) -> None:
+    assert "nothing to score" in mtloop("score").err
+    assert "--ref FILE" in mtloop("score", "--hyp", files / "hyp.txt").err
+    assert "column `mt`" in mtloop("score", "--data", write(files, "d.tsv", b"source\ttarget\na\tb\n")).err
+
+
+def test_a_wrong_verb_answers_with_the_way_out(mtloop: Call) -> None:
+    said = mtloop("socre")
+    assert said.code == 2
+    assert "socre" in said.err
+
+
+BLOCK_TORCH = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"torch", "transformers", "plotly", "matplotlib", "fastapi", "ray"}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Block())
+from mtloop.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_scoring_needs_no_torch(files: Path) -> None:
+    arguments = ["score", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--lang", "en"]
+    run = subprocess.run([sys.executable, "-c", BLOCK_TORCH, *map(str, arguments)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "BLEU" in run.stdout
+
+
+def test_a_report_without_its_extra_says_how_to_get_it(files: Path) -> None:
+    arguments = ["report", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--out", files / "r.html"]
+    run = subprocess.run([sys.executable, "-c", BLOCK_TORCH, *map(str, arguments)], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert "pip install 'mtloop[report]'" in run.stderr
+    assert not (files / "r.html").exists()
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """What takes time at the start is imports; these are the ones that must wait."""
+    code = "import sys; from mtloop.cli import main\ntry: main(['score', '--help'])\nexcept SystemExit: pass\n"
+    code += "print([m for m in ('numpy', 'sacrebleu', 'lxml', 'torch', 'plotly', 'sacremoses', 'tabulate') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_goes_away_is_no_traceback(files: Path) -> None:
+    command = f"{sys.executable} -m mtloop score --ref {files}/ref.txt --hyp {files}/hyp.txt | true"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=os.environ)
+    assert "Traceback" not in run.stderr

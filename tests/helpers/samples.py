@@ -1,0 +1,81 @@
+"""Streams that look enough like post-editing to measure: a small vocabulary, Zipf-like, and a noisy system."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from helpers.steps import make_steps
+
+from mtloop.core import Step, Truth
+from mtloop.metrics.adaptation import Recall
+from mtloop.metrics.base import Additive
+from mtloop.metrics.effort import HTER, KSMR, WordPrediction
+from mtloop.metrics.quality import BLEU, SBLEU, TER, ChrF, RewardBLEU
+from mtloop.metrics.regret import MeanReward, Regret
+from mtloop.metrics.reliability import RepeatedErrors
+from mtloop.metrics.repetition import OutOfVocabulary
+
+TEXT = "the a file menu Open close, save window dialog «Zurück» 3.5 don't e-mail print page. option key Über tab x"
+WORDS = TEXT.split()
+
+
+@dataclass(frozen=True)
+class SplitWords:
+    """Lower-cased words between spaces, all of them: units without a tokeniser."""
+
+    signature: str = "tok:split"
+
+    def __call__(self, text: str) -> frozenset[str]:
+        return frozenset(text.lower().split())
+
+
+def noisy_steps(n: int, *, references: int = 1, noise: float = 0.3, seed: int = 1) -> list[Step]:
+    """A stream of n segments; every tenth hypothesis is empty. References beyond the first are noisy too."""
+    rng = random.Random(seed)
+    targets = [_sentence(rng) for _ in range(n)]
+    others = [[_distorted(target, 0.2, rng) for _ in range(references - 1)] for target in targets]
+    said = ["" if i % 10 == 9 else _distorted(target, noise, rng) for i, target in enumerate(targets)]
+    sources = [target.swapcase() for target in targets]
+    steps = make_steps(said, targets, sources)
+    return [
+        Step(step.index, step.proposal, step.feedback, truth=Truth((target, *more)))
+        for step, target, more in zip(steps, targets, others, strict=True)
+    ]
+
+
+def additive_metrics(steps: list[Step]) -> list[Additive]:
+    """One of each metric that aggregates; `steps` double as the oracle's."""
+    units = SplitWords()
+    return [
+        BLEU(),
+        ChrF(),
+        TER(),
+        SBLEU(),
+        RewardBLEU(),
+        Recall(units, {0}),
+        Recall(units, {1}),
+        Recall(units, {0, 1}),
+        RepeatedErrors(units),
+        KSMR(),
+        WordPrediction(),
+        HTER(),
+        MeanReward(RewardBLEU()),
+        Regret(steps, SBLEU()),
+        OutOfVocabulary({"THE", "A", "FILE"}),
+    ]
+
+
+ORDERED = ("r", "rer")  # the names of metrics for which the order of segments matters begin like this
+
+
+def _sentence(rng: random.Random) -> str:
+    return " ".join(rng.choices(WORDS, [1 / (i + 1) for i in range(len(WORDS))], k=rng.randint(1, 14)))
+
+
+def _distorted(text: str, noise: float, rng: random.Random) -> str:
+    words = []
+    for word in text.split():
+        draw = rng.random() / noise
+        words += [word] if draw > 1 else [] if draw < 0.3 else [rng.choice(WORDS)] if draw < 0.8 else [word, word]
+    return " ".join(words)

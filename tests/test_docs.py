@@ -1,0 +1,78 @@
+"""Docs run: every console example is executed and its output compared, and no command is undocumented."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from mtloop.cli import VERBS, cli
+from mtloop.config.metrics import METRICS, PATTERNS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+def examples(page: Path) -> list[tuple[str, str]]:
+    """(command, expected output) in the order of the page."""
+    found = []
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output.strip()))
+    return found
+
+
+def matches(expected: str, got: str) -> bool:
+    """Equal but for what `...` stands for."""
+    pattern = ".*".join(map(re.escape, expected.split("...")))
+    return re.fullmatch(pattern, got.strip(), re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.name)
+def test_console_examples(page: Path, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, expected in examples(page):
+        run = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path, "MTLOOP_DOCS": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        output = run.stdout + run.stderr
+        assert not expected or matches(expected, output), f"{page.name}: {command}\n{output}"
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_command_reference_is_the_help_text() -> None:
+    """docs/cli.md is generated: run `python scripts/cli_reference.py` after changing an option."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    from cli_reference import reference
+
+    assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == reference()
+
+
+def test_every_verb_has_an_example_in_its_help() -> None:
+    for verb in VERBS:
+        command = cli.get_command(click.Context(cli), verb)
+        assert command is not None
+        assert f"mtloop {verb}" in (command.epilog or ""), verb
+
+
+def test_every_metric_is_described() -> None:
+    page = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
+    for name in [*METRICS, *PATTERNS]:
+        assert f"`{name}`" in page, name
