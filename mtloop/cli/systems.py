@@ -12,7 +12,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.loop import run
 from mtloop.core.trace import Trace
 from mtloop.core.types import Segment, Step, Truth
-from mtloop.data import parse_columns, read, read_lines, read_parallel
+from mtloop.data import Corpus, parse_columns, read, read_lines, read_parallel
 from mtloop.judges import PostEditor
 from mtloop.translators import Recorded
 
@@ -60,12 +60,24 @@ class Files:
         return list(run(self._stream, Recorded(said, name), PostEditor()))
 
     def _hypotheses(self, path: Path) -> Mapping[str, str]:
-        lines, stream = read_lines(path), self._stream
-        if len(lines) != len(stream):
-            first = min(len(lines), len(stream)) + 1
-            message = f"{len(lines)} lines, but {self._truth_file} has {len(stream)}; line {first} has no partner"
-            raise InputError(message, path=path)
-        return {segment.id: line for (segment, _), line in zip(stream, lines, strict=True)}
+        """A line a segment; also a line a row of the data, some of which the reader left out."""
+        lines, ids = read_lines(path), [segment.id for segment, _ in self._stream]
+        if len(lines) == len(ids):
+            return dict(zip(ids, lines, strict=True))
+        if len(lines) == len(ids) + self._skipped and all(map(str.isdigit, ids)):
+            return {str(number): line for number, line in enumerate(lines, start=1)}
+        first = min(len(lines), len(ids)) + 1
+        message = f"{len(lines)} lines, but {self._truth_file} has {len(ids)}; line {first} has no partner"
+        raise InputError(message, path=path)
+
+    @property
+    def _skipped(self) -> int:
+        return sum(self._corpus.skipped.values()) if self.data is not None else 0
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        assert self.data is not None
+        return read(self.data, columns=parse_columns(self.columns))
 
     @property
     def _truth_file(self) -> Path:
@@ -75,7 +87,7 @@ class Files:
     def _stream(self) -> list[tuple[Segment, Truth]]:
         """Sources and references, by whichever files name them."""
         if self.data is not None:
-            return list(read(self.data, columns=parse_columns(self.columns)))
+            return list(self._corpus)
         if not self.refs:
             raise InputError("--hyp needs --ref FILE with the references (or --data FILE)")
         first, *others = (self._parallel(ref) for ref in self.refs)

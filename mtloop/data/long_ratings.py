@@ -15,7 +15,7 @@ SEGMENT = ("segment", "seg_id", "segment_id")
 HUMAN_SCORES = ("score", "raw", "z")
 """Columns of human scores; the first of them that is there is read, if none is asked for."""
 
-_NO_METRICS = {"system", "lp", "source", "hypothesis", "document", "n", "n_judgments", *SEGMENT, *HUMAN_SCORES}
+_NO_METRICS = {"", "system", "lp", "source", "hypothesis", "document", "n", "n_judgments", *SEGMENT, *HUMAN_SCORES}
 
 
 def read_long(path: Path, score: str | None = None, lp: str | None = None) -> Sheet:

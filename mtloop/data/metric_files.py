@@ -17,9 +17,9 @@ from typing import NamedTuple
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.data.files import lines
 from mtloop.data.messages import listed
-from mtloop.data.numbers import number
+from mtloop.data.numbers import is_whole, number
 from mtloop.data.rankings import is_human
-from mtloop.data.sheets import HUMAN, Sheet, in_order
+from mtloop.data.sheets import HUMAN, Sheet
 
 POOR_JOIN = 0.9
 """Under this share of human scores with a partner, the notes say that something may be wrong."""
@@ -51,10 +51,10 @@ class MetricFile:
     def named_like(self, segments: Iterable[str]) -> dict[tuple[str, int], str]:
         """The segments of the test set, in order, under the names that a human file gives them."""
         names = list(segments)
-        if all(name.isdecimal() for name in names):
+        if all(map(is_whole, names)):
             return self._as_lines(names)
         parts = [name.rpartition("_") for name in names]
-        if all(document and index.isdecimal() for document, _, index in parts):
+        if all(document and is_whole(index) for document, _, index in parts):
             return self._as_places([(document, int(index)) for document, _, index in parts])
         message = "cannot be joined: segments are neither line numbers nor DOCUMENT_INDEX"
         raise InputError(f"{message}, for example {names[0]!r}", path=self.path)
@@ -93,7 +93,7 @@ def read_metric_file(path: str | Path, *, lp: str | None = None, reference: str 
 def is_metric_row(line: str) -> bool:
     """Whether a line may stand in such a file, which has no header to tell."""
     cells = line.split("\t")
-    return len(cells) == len(Row._fields) - 1 and cells[-2].isdecimal()
+    return len(cells) == len(Row._fields) - 1 and is_whole(cells[-2]) and all(cells)
 
 
 def join(sheet: Sheet, metrics: MetricFile, names: Mapping[str, str]) -> None:
@@ -102,12 +102,13 @@ def join(sheet: Sheet, metrics: MetricFile, names: Mapping[str, str]) -> None:
     All segments of the test set are there afterwards, in its order, and no systems but those of the human file.
     """
     named = metrics.named_like(sheet.segments)
-    strangers = sheet.segments.keys() - set(named.values())
-    sheet.segments = dict.fromkeys([*named.values(), *in_order(strangers)])
+    known = dict.fromkeys(named.values())
+    strangers = len(sheet.segments.keys() - known.keys())
+    sheet.segments = known | sheet.segments
     theirs = {row.system for row in metrics.rows}
     ours = {there: here for here, there in _partners(sheet.systems, theirs, names).items()}
     add_rows(sheet, metrics.rows, named, ours)
-    sheet.notes += [*metrics.notes, *_how_well(sheet, set(ours.values()), len(strangers))]
+    sheet.notes += [*metrics.notes, *_how_well(sheet, set(ours.values()), strangers)]
     if unrated := sorted(theirs - set(ours)):
         sheet.notes.append(f"systems with metric scores only left out: {listed(unrated)}")
 

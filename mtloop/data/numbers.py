@@ -17,6 +17,15 @@ def number(text: str, path: Path, line: int, what: str = "score") -> float:
     return value
 
 
+def is_whole(text: str) -> bool:
+    """Whether a cell is a whole number as people count with, of digits alone.
+
+    >>> [is_whole(text) for text in ("12", "-1", "²", "1" * 5000)]
+    [True, False, False, False]
+    """
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
 def looks_like_number(text: str) -> bool:
     """Whether a cell was meant as a number.
 

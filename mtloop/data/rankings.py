@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from mtloop.data.messages import listed
 from mtloop.data.numbers import number
 
 SCORES = {"raw": "RAW.SCR", "z": "Z.SCR"}
+_HUMAN = re.compile(r"(human|(human[-_]|ref[-_]?)[a-z0-9])(\.\d+)?", re.IGNORECASE)
 
 
 def read_ranking(path: str | Path, *, score: str = "z") -> dict[str, float]:
@@ -41,11 +43,10 @@ def is_ranking(header: Sequence[str]) -> bool:
 def is_human(system: str) -> bool:
     """Whether a name is that of a human translation, which is a reference and no competitor.
 
-    >>> is_human("HUMAN-A"), is_human("Human-P.0"), is_human("ref-B"), is_human("Humanoid.12")
-    (True, True, True, False)
+    >>> [is_human(name) for name in ("HUMAN.0", "Human-P.0", "ref-B", "refA", "Humanoid.12", "Refine.3")]
+    [True, True, True, True, False, False]
     """
-    name = system.lower().replace("_", "-").split(".")[0]
-    return name == "human" or name.startswith(("human-", "ref-"))
+    return _HUMAN.fullmatch(system) is not None
 
 
 def _places(header: Sequence[str], score: str, path: Path) -> tuple[int, int]:

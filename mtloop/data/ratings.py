@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mtloop.core.errors import UnknownName
 from mtloop.core.types import Fields, Segment, Truth
 from mtloop.data.corpus import Pair
 from mtloop.data.rankings import is_human
@@ -42,8 +43,7 @@ class Ratings:
 
     def of(self, segment: str) -> dict[str, float]:
         """The scores of one segment; a system that nobody rated is absent."""
-        column = self.scores[:, self.segments.index(segment)]
-        return _rated(self.systems, column)
+        return _rated(self.systems, self.scores[:, _place(self.segments, segment, "segment")])
 
     def stream(self) -> Iterator[Pair]:
         """The segments in order, with their scores as the truth."""
@@ -60,7 +60,7 @@ class Ratings:
     def only(self, systems: Iterable[str]) -> Ratings:
         """The same for these systems, in this order."""
         kept = tuple(systems)
-        rows = [self.systems.index(system) for system in kept]
+        rows = [_place(self.systems, system, "system") for system in kept]
         return replace(
             self,
             systems=kept,
@@ -68,6 +68,12 @@ class Ratings:
             metrics={name: grid[rows] for name, grid in self.metrics.items()},
             hypotheses={system: self.hypotheses[system] for system in kept if system in self.hypotheses},
         )
+
+
+def _place(names: tuple[str, ...], name: str, kind: str) -> int:
+    if name not in names:
+        raise UnknownName(kind, name, names)
+    return names.index(name)
 
 
 def _rated(systems: Iterable[str], column: Grid) -> dict[str, float]:

@@ -9,12 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mtloop.data.numbers import is_whole
 from mtloop.data.ratings import Grid, Ratings
 
 Cell: TypeAlias = tuple[str, str]
 
-HUMAN = ""
-"""The column of human scores; all others are metrics."""
+HUMAN = "\0"
+"""The column of human scores; all others are metrics, and none of them can have this name: NUL is refused."""
 
 
 class Sheet:
@@ -79,7 +80,7 @@ class Sheet:
             remarks.append(f"{len(self._unlike)} segments have texts that differ from row to row; the first was taken")
         for column, cells in self._columns.items():
             if again := sum(len(values) > 1 for values in cells.values()):
-                remarks.append(f"{again} cells have more than one {column or 'human'} score; the mean was taken")
+                remarks.append(f"{again} cells have more than one {_called(column)} score; the mean was taken")
         return remarks
 
 
@@ -90,13 +91,17 @@ def in_order(segments: Iterable[str]) -> list[str]:
     (['9', '10'], ['news_0', 'news_1', 'blog_0'], ['b', 'a'])
     """
     names = list(segments)
-    if all(name.isdecimal() for name in names):
+    if all(map(is_whole, names)):
         return sorted(names, key=int)
     parts = {name: name.rpartition("_") for name in names}
-    if not all(document and index.isdecimal() for document, _, index in parts.values()):
+    if not all(document and is_whole(index) for document, _, index in parts.values()):
         return names
     seen = _numbered(dict.fromkeys(document for document, _, _ in parts.values()))
     return sorted(names, key=lambda name: (seen[parts[name][0]], int(parts[name][2])))
+
+
+def _called(column: str) -> str:
+    return "human" if column == HUMAN else column
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

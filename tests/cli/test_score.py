@@ -133,6 +133,17 @@ def test_a_table_of_post_edits_is_all_it_takes(mtloop: Call, tmp_path: Path) -> 
     assert (row["system"], row["numerator"], row["denominator"]) == ("mt", 1, 2)
 
 
+def test_hypotheses_may_have_a_line_for_rows_the_reader_left_out(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("source\ttarget\nSave\tSpeichern\nNew\t\nOpen\tÖffnen\n")
+    (tmp_path / "all.txt").write_text("Speichern\nNeu\nÖffnen\n")
+    (tmp_path / "kept.txt").write_text("Speichern\nÖffnen\n")
+    for name in ("all.txt", "kept.txt"):
+        said = mtloop(
+            "score", "--data", tmp_path / "t.tsv", "--hyp", tmp_path / name, "--metrics", "ter", "--format", "json"
+        )
+        assert json.loads(said.out)[0]["numerator"] == 0
+
+
 def test_columns_can_be_named(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("en,de\nSave,Speichern\n")
     (tmp_path / "h.txt").write_text("Speichern\n")
