@@ -14,8 +14,12 @@ from mtloop import __version__
 from mtloop.core.errors import MtloopError
 
 VERBS = {
+    "run": "translate a stream and learn from each correction; killed at any moment, it goes on where it was",
+    "compare": "several learning methods on one stream: the tables of the 2019 paper, and the report",
     "score": "score translations and traces: quality, how fast the system learns, significance",
     "report": "one HTML file with curves, slopes, tables and segments to browse, and pictures",
+    "translate": "translate standard input, with what was learned if a delta is given",
+    "model": "convert, inspect, and choose what learns",
     "demo": "score the demo document that comes with the package and write its report",
 }
 

@@ -28,7 +28,7 @@ def command(out: Path) -> None:
     with as_file(files("mtloop") / "demo") as demo:
         evaluation = demo_inputs(demo).evaluation()
         results = list(evaluation.results())
-        written = write_report(evaluation, out / "report.html", title="The demo document")
+        written = write_report(evaluation, out / "report.html", title="The demo document", results=results)
     click.echo(tables.as_table(evaluation, results))
     click.echo(f"The report: {written[0]}")
 

@@ -23,6 +23,25 @@ def as_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
     return "\n".join([table, *_notes(evaluation, results), ""])
 
 
+def relative_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
+    """The baseline's scores, and every other system's difference in per cent of them (the 2019 paper's Table 5)."""
+    from tabulate import tabulate
+
+    width = len(evaluation.metrics)
+    base, *others = [results[i : i + width] for i in range(0, len(results), width)]
+    rows = [[base[0].system, *(str(result.score) for result in base)]]
+    rows += [[row[0].system, *map(_relative, row, base)] for row in others]
+    headers = ["relative", *(title(metric.name) for metric in evaluation.metrics)]
+    return tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * width)) + "\n"
+
+
+def _relative(result: Result, base: Result) -> str:
+    if not (result.score.defined and base.score.defined and base.score.value):
+        return "-"
+    mark = result.comparison.mark if result.comparison else ""
+    return f"{100 * (result.score.value / base.score.value - 1):+.1f} %{mark}"
+
+
 def as_json(evaluation: Evaluation, results: Sequence[Result]) -> str:
     rows = [_without_nan(result.to_json()) for result in results]
     return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

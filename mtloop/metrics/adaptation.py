@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
 from mtloop.core.types import Step
-from mtloop.metrics.base import Array, Ratio, hypotheses, references
+from mtloop.metrics.base import Array, Ratio, references
 from mtloop.text.units import Units
 
 
@@ -34,14 +34,21 @@ class Recall(Ratio):
         return f"k:{ks}|{self.units.signature}|words:{novel}"
 
     def rows(self, steps: Sequence[Step]) -> Array:
+        follow = self.follow()
+        return np.array([follow(step) for step in steps], dtype=float).reshape(-1, 2)
+
+    def follow(self) -> Callable[[Step], tuple[int, int]]:
+        """The rows of a stream as it comes: call the result with one step after the other."""
         appearances: Counter[str] = Counter()
-        counts = []
-        for hypothesis, (target, *_) in zip(hypotheses(steps), references(steps), strict=True):
+
+        def row(step: Step) -> tuple[int, int]:
+            [(target, *_)] = references([step])
             words = self._words(target)
             due = {word for word in words if appearances[word] in self.ks}
-            counts.append((len(due & self.units(hypothesis)) if due else 0, len(due)))
             appearances.update(words)
-        return np.array(counts, dtype=float).reshape(-1, 2)
+            return (len(due & self.units(step.proposal.text)) if due else 0), len(due)
+
+        return row
 
     def _words(self, text: str) -> frozenset[str]:
         words = self.units(text)

@@ -20,6 +20,7 @@ from mtloop.metrics.curves import block_sums, blocks
 from mtloop.metrics.quality import TER
 
 Model = Literal["u", "ca"]
+ROUNDING = 1e-9  # an interval this close to 100 covers it
 NO_ERROR = 1e-9  # a perfect BLEU is 100 only up to rounding
 
 
@@ -125,9 +126,9 @@ def verdict(low: float, high: float) -> str:
     >>> verdict(97.1, 99.2), verdict(99.0, 100.5)
     ('learning', 'no learning shown')
     """
-    if high < 100:
+    if high < 100 - ROUNDING:
         return "learning"
-    return "forgetting" if low > 100 else "no learning shown"
+    return "forgetting" if low > 100 + ROUNDING else "no learning shown"
 
 
 def _why_no_slope(errors: Array) -> str:

@@ -14,7 +14,18 @@ NONE = StopWords.of_words([], "none")
 
 
 def test_tokens_are_not_escaped() -> None:
-    assert tokenise("Drücken Sie <F1> & Strg+Ende.", "de") == ["Drücken", "Sie", "<", "F1", ">", "&", "Strg", "+", "Ende", "."]
+    assert tokenise("Drücken Sie <F1> & Strg+Ende.", "de") == [
+        "Drücken",
+        "Sie",
+        "<",
+        "F1",
+        ">",
+        "&",
+        "Strg",
+        "+",
+        "Ende",
+        ".",
+    ]
 
 
 def test_stop_words_match_in_any_case_and_by_region() -> None:

@@ -1,0 +1,105 @@
+"""`mtloop compare`: several methods on one stream, the paper's tables, and the report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mtloop.cli.inputs import PATH, Inputs
+from mtloop.cli.run import experiment_options, make_experiment
+from mtloop.core.errors import MtloopError
+
+METHODS = "baseline,bias,top,fixed,full,lasso"
+METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-ca"
+
+EPILOG = """
+\b
+Examples:
+  mtloop compare --data manual.tsv --methods baseline,full,lasso --out out/manual
+  mtloop compare --data manual.tsv --limit 2000 --beam 4 --out out/beam
+\b
+Killed and started again, it goes on where it was.
+"""
+
+
+@click.command(epilog=EPILOG)
+@experiment_options
+@click.option("--methods", default=METHODS, show_default=True, help="Methods to compare; the first is the baseline.")
+@click.option("--out", type=PATH, required=True, help="Folder for traces, tables and the report.")
+@click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Runs at the same time.")
+@click.option("--metrics", "names", default=METRICS, show_default=True, help="What to measure.")
+@click.option(
+    "--block-words", default=1000, show_default=True, type=click.IntRange(min=1), help="Words a block, for slopes."
+)
+@click.option("--lang", "language", default="de", show_default=True, help="Target language, for content words.")
+def command(methods: str, out: Path, jobs: int, names: str, block_words: int, language: str, **options: Any) -> None:
+    """Run several methods over the same stream and say which learns, how fast, and whether it is luck."""
+    traces = run_all([name.strip() for name in methods.split(",") if name.strip()], out, jobs, language, options)
+    compare_traces(traces, out, names, language, block_words)
+
+
+def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options: dict[str, Any]) -> list[Path]:
+    """Each method in a process of its own, so many at a time; finished ones are not run again."""
+    from mtloop.config.methods import settings_of
+
+    for method in methods:  # a wrong name is found before an hour of work
+        settings_of(method)
+    make_experiment(**options).when()
+    traces = [out / f"{method}.jsonl" for method in methods]
+    out.mkdir(parents=True, exist_ok=True)
+    commands = [_command(method, trace, language, options) for method, trace in zip(methods, traces, strict=True)]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(_run, commands))
+    return traces
+
+
+def compare_traces(traces: Sequence[Path], out: Path, names: str, language: str, block_words: int) -> None:
+    """Print the tables and write the report; the first trace is the baseline."""
+    from mtloop.cli import tables
+    from mtloop.report import write_report
+
+    inputs = Inputs(
+        traces=tuple(traces[1:]), baseline=traces[0], language=language, names=names, block_words=block_words
+    )
+    evaluation = inputs.evaluation()
+    results = list(evaluation.results())
+    click.echo(tables.as_table(evaluation, results))
+    click.echo(tables.relative_table(evaluation, results))
+    written = write_report(evaluation, out / "report.html", title="Methods compared")
+    click.echo(f"The report: {written[0]}")
+
+
+def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -> list[str]:
+    arguments = [
+        sys.executable,
+        "-m",
+        "mtloop",
+        "run",
+        "--method",
+        method,
+        "--out",
+        str(trace),
+        "--resume",
+        "--lang",
+        language,
+    ]
+    for name, value in options.items():
+        if value is True:
+            arguments.append(f"--{name}")
+        elif value is not None:
+            arguments += [f"--{name}", str(value)]
+    return arguments
+
+
+def _run(arguments: list[str]) -> None:
+    done = subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=None if sys.stderr.isatty() else subprocess.PIPE)
+    if done.returncode:
+        said = (done.stderr or b"").decode(errors="replace").strip().splitlines()
+        method = arguments[arguments.index("--method") + 1]
+        raise MtloopError(f"method {method} failed: {said[-1].removeprefix('mtloop: ') if said else 'see above'}")

@@ -1,0 +1,91 @@
+"""`mtloop report`: one page to read, look at and send on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from mtloop.cli.inputs import PATH, Inputs, input_options
+
+if TYPE_CHECKING:
+    from mtloop.config.metrics import MetricOptions
+    from mtloop.metrics.evaluation import Evaluation
+
+EPILOG = """
+\b
+Examples:
+  mtloop report run.jsonl --baseline base.jsonl --lang de --out report.html
+  mtloop report --ref ref.txt --src src.txt --hyp adapting.txt --baseline static.txt --lang de --out report.html
+  mtloop report --data postedits.tsv --lang de --pictures both --out report.html
+\b
+The page needs no network. Slopes are always in it (--metrics may name others, such as slope-ca-bleu);
+pictures go to the folder report_files beside report.html.
+"""
+PICTURES = {"png": ("png",), "svg": ("svg",), "both": ("png", "svg"), "none": ()}
+SLOPES = ("slope-u", "slope-ca")
+
+
+class ReportInputs(Inputs):
+    """A report shows how fast a system learns, whatever else it was asked for, if there is something to learn from."""
+
+    def metric_names(self, options: MetricOptions) -> Sequence[str]:
+        return super().metric_names(options) if self._names_slopes else (*super().metric_names(options), *SLOPES)
+
+    def evaluation(self) -> Evaluation:
+        from mtloop.metrics.slope import Slope
+
+        evaluation = super().evaluation()
+        if self._names_slopes or all(step.references for steps in evaluation.systems.values() for step in steps):
+            return evaluation
+        return replace(evaluation, metrics=[m for m in evaluation.metrics if not isinstance(m, Slope)])
+
+    @property
+    def _names_slopes(self) -> bool:
+        return "slope-" in (self.names or "").lower()
+
+
+@click.command(epilog=EPILOG)
+@input_options
+@click.option("--out", type=PATH, required=True, metavar="FILE.html", help="Where to write the report.")
+@click.option("--pictures", type=click.Choice(list(PICTURES)), default="png", show_default=True)
+@click.option("--title", help="Heading of the page; without one, the names of the systems.")
+@click.pass_context
+def command(context: click.Context, /, out: Path, pictures: str, title: str | None, **inputs: Any) -> None:
+    """Write one self-contained HTML file: scores, learning curves, differences and segments to browse."""
+    from mtloop.report import check, write_report
+
+    kinds, again = PICTURES[pictures], command_line(context)
+    check(out, kinds)
+    evaluation = ReportInputs(**inputs).evaluation()
+    for path in write_report(evaluation, out, pictures=kinds, title=title, command=again, progress=_progress):
+        click.echo(path)
+
+
+def command_line(context: click.Context) -> str:
+    """What the user typed, put together again from what click made of it."""
+    given = [p for p in context.command.params if p.name and _was_typed(context, p.name)]
+    return shlex.join(["mtloop", str(context.info_name), *(word for p in given for word in _typed(p, context.params))])
+
+
+def _was_typed(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _typed(parameter: click.Parameter, values: dict[str, Any]) -> Iterator[str]:
+    value = values[str(parameter.name)]
+    for item in value if isinstance(value, tuple) else (value,):
+        if isinstance(parameter, click.Option):
+            yield parameter.opts[-1]
+        yield str(item)
+
+
+def _progress(items: Iterable[Any], total: int, what: str) -> Iterable[Any]:
+    from tqdm import tqdm
+
+    return iter(tqdm(items, total=total, desc=what, delay=1, leave=False, disable=None))

@@ -1,0 +1,115 @@
+"""`mtloop run`: one system, one stream, segment by segment."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mtloop.cli.inputs import PATH
+from mtloop.core.errors import InputError
+
+if TYPE_CHECKING:
+    from mtloop.config.experiment import Experiment
+    from mtloop.core.types import Step
+
+EPILOG = """
+\b
+Examples:
+  mtloop run --data manual.tsv --method full --out full.jsonl
+  mtloop run --data manual.tsv --method full --out full.jsonl --resume      (after it was stopped or killed)
+  mtloop run --data manual.tsv --method lasso --set strength=1e-3 --limit 500 --out lasso.jsonl
+  mtloop run --config experiment.toml --out run.jsonl
+"""
+
+EXPERIMENT_OPTIONS = (
+    click.option("--data", type=PATH, help="The stream: source and reference (or post-edit)."),
+    click.option("--columns", metavar="source=A,target=B", help="Names of the columns in --data."),
+    click.option("--model", help="The embedded en-de, a folder, or a hub name.  [default: en-de]"),
+    click.option("--beam", type=click.IntRange(min=1), help="Hypotheses side by side.  [default: 1, greedy]"),
+    click.option("--skip", type=click.IntRange(min=0), help="Leave out the first N segments."),
+    click.option("--limit", type=click.IntRange(min=1), help="At most N segments."),
+    click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the stream first."),
+    click.option("--distinct", is_flag=True, default=None, help="Leave out exact repeats of a source."),
+    click.option(
+        "--schedule", metavar="WHEN", help="each, delay:K, blocks:WORDS, blocks:WORDS:unfair.  [default: each]"
+    ),
+    click.option("--threads", type=click.IntRange(min=1), help="Threads of the run.  [default: 1]"),
+    click.option("--config", type=PATH, help="A TOML file with any of these; options given here win."),
+)
+
+
+def experiment_options(command: Any) -> Any:
+    for option in reversed(EXPERIMENT_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(epilog=EPILOG)
+@experiment_options
+@click.option("--method", help="baseline, bias, full, top, fixed, lasso.  [default: full]")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
+@click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
+@click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")
+@click.option("--snapshot", default=100, show_default=True, type=click.IntRange(min=1), help="Steps between snapshots.")
+@click.option("--lang", "language", default="de", show_default=True, help="Target language, for the running scores.")
+def command(out: Path, resume: bool, snapshot: int, language: str, pairs: tuple[str, ...], **options: Any) -> None:
+    """Translate a stream, learn from each correction, and write what happened to a trace."""
+    if out.exists() and not resume:
+        raise InputError("is there already; go on with --resume, or choose another name", path=out)
+    experiment = make_experiment(pairs, **options)
+    for _ in run_experiment(experiment, out, snapshot, language):
+        pass
+    click.echo(out)
+
+
+def make_experiment(
+    pairs: Iterable[str] = (), config: Path | None = None, beam: int | None = None, **options: Any
+) -> Experiment:
+    """Options over a TOML file over the defaults."""
+    from mtloop.config.experiment import Experiment
+
+    table: dict[str, Any] = Experiment.from_toml(config) if config else {}
+    table |= {name: value for name, value in options.items() if value is not None}
+    settings = dict(table.pop("settings", {})) | dict(map(_setting, pairs)) | ({"beams": beam} if beam else {})
+    if "data" not in table:
+        raise InputError('a run needs data: --data FILE, or data = "FILE" in the TOML')
+    return Experiment(**table | {"data": str(table["data"]), "settings": settings})
+
+
+def run_experiment(experiment: Experiment, out: Path, snapshot: int, language: str) -> Iterator[Step]:
+    """Run it, with the trace at `out` and the clock beside it."""
+    from mtloop.cli.running import shown
+    from mtloop.config.experiment import set_threads
+    from mtloop.core.record import record
+    from mtloop.judges import PostEditor
+    from mtloop.translators.marian.find import find_model
+    from mtloop.translators.marian.model import Marian
+
+    set_threads(experiment.threads)
+    stream, when = experiment.stream(), experiment.when()
+    model = Marian.load(find_model(experiment.model))
+    learner, header = experiment.learner(model), experiment.header(model.weights.fingerprint)
+    steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot)
+    return shown(_clocked(steps, out), len(stream), experiment.method, language)
+
+
+def _clocked(steps: Iterable[Step], out: Path) -> Iterator[Step]:
+    """Clock times live beside the trace, so that equal runs are equal bytes."""
+    with out.with_suffix(".meta.jsonl").open("a", encoding="utf-8") as clock:
+        start = time.perf_counter()
+        for step in steps:
+            clock.write(json.dumps({"step": step.index, "seconds": round(time.perf_counter() - start, 4)}) + "\n")
+            start = time.perf_counter()
+            yield step
+
+
+def _setting(pair: str) -> tuple[str, str]:
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise InputError(f"--set takes KEY=VALUE, not {pair!r}")
+    return name.strip(), value.strip()

@@ -1,0 +1,42 @@
+"""`mtloop translate`: stdin to stdout, a line a segment."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from mtloop.cli.inputs import PATH
+
+EPILOG = """
+\b
+Examples:
+  echo 'Save the file.' | mtloop translate
+  mtloop translate --delta full.state/000000200/delta.safetensors < manual.en.txt > manual.de.txt
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--model", default="en-de", show_default=True, help="The embedded en-de, a folder, or a hub name.")
+@click.option("--delta", type=PATH, help="What was learned before: a delta over this model.")
+@click.option("--beam", default=1, show_default=True, type=click.IntRange(min=1), help="Hypotheses side by side.")
+@click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1))
+def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
+    """Translate standard input, with what was learned if a delta is given."""
+    from mtloop.config.experiment import set_threads
+    from mtloop.config.methods import make_learner
+    from mtloop.core.types import Segment
+    from mtloop.translators.adaptive import AdaptiveNMT
+    from mtloop.translators.delta import Delta
+    from mtloop.translators.marian.find import find_model
+    from mtloop.translators.marian.model import Marian
+
+    set_threads(threads)
+    learned = Delta.read(delta) if delta else None
+    base = Marian.load(find_model(model))
+    learner = make_learner(learned.method if learned else "baseline", base, {"beams": beam})
+    if learned and isinstance(learner, AdaptiveNMT):
+        learner.become(learned)
+    for number, line in enumerate(sys.stdin, start=1):
+        click.echo(learner.propose(Segment(str(number), line.rstrip("\r\n"))).text)

@@ -1,0 +1,162 @@
+"""One HTML file that holds everything: texts, tables, charts, and the code that draws them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from string import Template
+
+from mtloop.core.types import JSON
+from mtloop.metrics.evaluation import Evaluation, Result
+from mtloop.report import interactive
+from mtloop.report.chart import Chart
+from mtloop.report.charts import FEW, Charts, looks
+from mtloop.report.markup import Markup, element, join, script_json
+from mtloop.report.palette import css, look
+from mtloop.report.segments import segment_data
+from mtloop.report.tables import score_table, signatures, slope_table
+from mtloop.report.verdict import verdict
+
+SCRIPTS = ("charts.js", "diff.js", "cards.js", "segments.js")
+VERSIONS = ("mtloop", "numpy", "sacrebleu", "sacremoses", "plotly")
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that a page is made of; `html` puts it together."""
+
+    evaluation: Evaluation
+    results: Sequence[Result]
+    charts: Charts
+    title: str
+    command: str = ""
+
+    def html(self) -> str:
+        parts = {**self._sections(), **self._code()}
+        page = Template(_asset("page.html")).substitute(parts)
+        return page.encode("utf-8", "replace").decode()  # a trace may hold half a surrogate pair, a file may not
+
+    def _sections(self) -> dict[str, str]:
+        return {
+            "title": html.escape(self.title),
+            "verdict": verdict(self.evaluation, self.results),
+            "extent": self._extent(),
+            "scores": score_table(self.evaluation, self.results),
+            "marks": self._marks(),
+            "learning": self._learning(),
+            "differences": self._differences(),
+            "reproduce": self._reproduce(),
+        }
+
+    def _code(self) -> dict[str, str]:
+        plotly, own = interactive.library(), "\n".join(map(_asset, SCRIPTS))
+        figures: JSON = {chart.name: interactive.figure(chart) for chart in self.charts}
+        return {
+            "policy": _policy([plotly, own]),
+            "style": css() + _asset("report.css"),
+            "plotly": plotly,
+            "script": own,
+            "charts": script_json(figures),
+            "segments": script_json(segment_data(self.evaluation)),
+        }
+
+    def _extent(self) -> Markup:
+        steps = next(iter(self.evaluation.systems.values()))
+        documents = len({step.proposal.segment.document for step in steps})
+        count = f"{len(steps):,} segments" + (f" in {documents:,} documents" if documents > 1 else "")
+        against = ["; compared with ", element("strong", self.evaluation.baseline)] if self.evaluation.baseline else []
+        return join([count, ", ", _count(len(self.evaluation.systems), "system"), *against])
+
+    def _marks(self) -> str:
+        bold = "Bold is the best of its column; 0/0 means that there was nothing to measure."
+        if self.evaluation.baseline is None:
+            return f"{bold} Without a baseline no difference was tested."
+        stars = "* p < 0.05, ** p < 0.01, *** p < 0.001 against "
+        test = f"by approximate randomisation, {self.evaluation.samples:,} trials, seed {self.evaluation.seed}"
+        small = f"{test}. In small print the difference with its 95 % interval (paired bootstrap)."
+        return join([f"{bold} ", stars, element("strong", self.evaluation.baseline), f" {small}"])
+
+    def _learning(self) -> Markup:
+        return join([*self._slopes(), self._legend(), _grid(self.charts.slopes), *self._curves()])
+
+    def _slopes(self) -> Iterator[Markup]:
+        if self.charts.slopes:
+            yield slope_table(self.evaluation, self.results)
+            yield Markup(_asset("slopes.html"))
+
+    def _curves(self) -> Iterator[Markup]:
+        if self.charts.curves:
+            yield element("h3", "Score of all segments so far")
+            yield Markup(_asset("curves.html"))
+            yield _grid(self.charts.curves)
+
+    def _differences(self) -> Markup:
+        if not self.charts.differences:
+            return element("p", "Give a baseline (--baseline) to see where and when the systems part from it.")
+        return join([self._legend(without=self.evaluation.baseline), _grid(self.charts.differences)])
+
+    def _legend(self, without: str | None = None) -> Markup:
+        """Buttons that show and hide a system in all charts at once."""
+        numbers = looks(self.evaluation)
+        items = (element("li", _key(system, numbers[system])) for system in numbers if system != without)
+        return element("ul", *items, class_="legend", aria_label="Systems in the charts")
+
+    def _reproduce(self) -> Markup:
+        command = element("pre", element("code", self.command)) if self.command else ""
+        told = element("dl", *signatures(self.evaluation.metrics, self.results), class_="signatures")
+        return join([command, element("p", ", ".join(_versions())), told])
+
+
+def _grid(charts: Iterable[Chart]) -> Markup:
+    return element("div", *map(_figure, charts), class_="grid")
+
+
+def _figure(chart: Chart) -> Markup:
+    """The place where the page's script draws a chart, and what stands around it."""
+    notes = [element("li", _swatch(series.look), series.label) for series in chart.series if series.note]
+    caption = element("figcaption", element("h4", chart.title))
+    label = f"Chart: {chart.title}, {chart.y.title} over {chart.x.title}"
+    plot = element("div", class_="plot", data_chart=chart.name, role="img", aria_label=label)
+    key = element("ul", *notes, class_="key") if 0 < len(notes) <= FEW else ""  # the table above says it too
+    return element("figure", caption, plot, key, element("p", chart.caption) if chart.caption else "")
+
+
+def _key(system: str, number: int) -> Markup:
+    name = element("bdi", system)
+    return element("button", _swatch(number), name, type="button", aria_pressed="true", data_system=system)
+
+
+def _swatch(number: int) -> Markup:
+    style = look(number)
+    colour = f"--colour: var(--series-{style.shade})"
+    return element("span", class_=f"swatch {style.dash}", style=colour, aria_hidden="true")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _versions() -> Iterator[str]:
+    yield f"Python {platform.python_version()}"
+    for package in VERSIONS:
+        try:
+            yield f"{package} {version(package)}"
+        except PackageNotFoundError:  # run from a checkout that is not installed
+            continue
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """The browser's own guard: only these scripts run, and nothing whatever is fetched."""
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def _asset(name: str) -> str:
+    return (files("mtloop.report") / "assets" / name).read_text(encoding="utf-8")

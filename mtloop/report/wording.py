@@ -1,0 +1,40 @@
+"""Numbers and names as the report words them."""
+
+from __future__ import annotations
+
+from mtloop.metrics.names import title
+from mtloop.metrics.slope import Slope
+
+
+def p_value(p: float) -> str:
+    """As papers write it.
+
+    >>> p_value(0.0004), p_value(0.0312)
+    ('p < 0.001', 'p = 0.031')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A difference, with a minus as long as its plus.
+
+    >>> signed(-1.5), signed(2, 1)
+    ('−1.50', '+2.0')
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def errors(slope: Slope) -> str:
+    """What a slope counts as errors: the metric itself, or what it lacks of 100."""
+    name = title(slope.metric.name)
+    return f"100 − {name}" if slope.metric.higher_is_better else name
+
+
+def fitted(slope: Slope) -> str:
+    """What a slope was fitted to.
+
+    >>> from mtloop.metrics import BLEU, TER
+    >>> fitted(Slope(TER(), "u")), fitted(Slope(BLEU(), "ca"))
+    ('TER of each block (U)', '100 − BLEU of all blocks so far (CA)')
+    """
+    return f"{errors(slope)} of {'each block (U)' if slope.model == 'u' else 'all blocks so far (CA)'}"

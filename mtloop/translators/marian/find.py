@@ -1,0 +1,39 @@
+"""A model by name: the embedded one, a folder, or one from the Hugging Face hub."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from mtloop.core.errors import InputError, need
+
+EMBEDDED = {"en-de": "mtloop_en_de"}  # name: the data package that holds it
+
+
+def find_model(name: str) -> Path:
+    """The folder of a model."""
+    if name in EMBEDDED:
+        return _embedded(name)
+    if Path(name).is_dir():
+        return Path(name)
+    if name.count("/") == 1 and not name.startswith((".", "/")):
+        return _from_hub(name)
+    known = ", ".join(EMBEDDED)
+    raise InputError(f"no model {name!r}: give a folder, a hub name such as Helsinki-NLP/opus-mt-en-de, or: {known}")
+
+
+def _embedded(name: str) -> Path:
+    package = EMBEDDED[name]
+    if find_spec(package) is None:
+        raise InputError(f"model {name!r} is not installed; run: pip install ./models/{name}")
+    return Path(str(files(package)))
+
+
+def _from_hub(name: str) -> Path:
+    hub = need("huggingface_hub", "nmt")
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=["*.json", "*.spm", "*.safetensors", "*.bin"]))
+    except Exception as error:  # the hub has many ways to say no, and all of them mean this
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"model {name!r} could not be fetched from the hub: {reason}") from error

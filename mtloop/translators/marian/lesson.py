@@ -1,0 +1,62 @@
+"""One pair of source and target: how surprised the model is, and which way to move.
+
+The forward pass that measures the perplexity is the one the backward pass starts from; nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mtloop.translators.marian.model import Marian
+from mtloop.translators.marian.tape import Gradient, Tape
+from mtloop.translators.marian.weights import OUTPUT
+
+
+@dataclass
+class Lesson:
+    """The model's view of a pair: mean negative log-probability, and what is needed to take its gradient."""
+
+    loss: float
+    states: Tensor
+    error: Tensor
+    _tape: Tape
+    _model: Marian
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(self.loss, 700.0))
+
+    def gradients(self) -> dict[str, Gradient]:
+        """The gradient of every tensor in the scope."""
+        output = self._model.weights.table(OUTPUT)
+        if output in self._tape.scope:
+            self._tape.of(output).products.append((self.error, self.states.detach()))
+        if self.states.requires_grad:
+            self.states.backward(self._model.logits_gradient(self.error))
+        return self._tape.collect()
+
+
+def study(
+    model: Marian, source: list[int], target: list[int], scope: frozenset[str], extra_bias: Tensor | None = None
+) -> Lesson:
+    """Run the pair through the model; `error` is the gradient of the loss by the logits: (p - truth) / length."""
+    tape = Tape(scope)
+    states = model.decode(model.encode(source, tape), target, tape)
+    with torch.no_grad():
+        log_probabilities = model.logits(states, extra_bias).log_softmax(-1)
+        wanted = torch.arange(len(target)), torch.tensor(target)
+        loss = -float(log_probabilities[wanted].mean())
+        error = log_probabilities.exp_()
+        error[wanted] -= 1.0
+        error /= len(target)
+    return Lesson(loss, states, error, tape, model)
+
+
+@torch.no_grad()
+def log_probability(model: Marian, source: list[int], target: list[int], extra_bias: Tensor | None = None) -> float:
+    """The log-probability of a whole target."""
+    return -study(model, source, target, frozenset(), extra_bias).loss * len(target)

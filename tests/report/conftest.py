@@ -1,0 +1,119 @@
+"""A small stream with something to learn, a report on it, and a browser to read it with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from report.samples import HOSTILE, steps, stream
+
+from mtloop.metrics import BLEU, SBLEU, TER, Recall, Slope
+from mtloop.metrics.evaluation import Evaluation
+from mtloop.report import write_report
+from mtloop.text.stopwords import StopWords
+from mtloop.text.units import ContentWords
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def words() -> ContentWords:
+    return ContentWords("de", StopWords.of_words(["sie"], "test"))
+
+
+@pytest.fixture(scope="session")
+def evaluation(words: ContentWords) -> Evaluation:
+    ter = TER()
+    recalls = [Recall(words, {0}), Recall(words, {1})]
+    slopes = [Slope(ter, "u", 40, samples=50), Slope(ter, "ca", 40, samples=50)]
+    systems = {"static": stream(False), "adapting": stream(True)}
+    return Evaluation(systems, [BLEU(), ter, SBLEU(), *recalls, *slopes], "static", samples=100)
+
+
+@pytest.fixture(scope="session")
+def hostile() -> Evaluation:
+    """Names and texts that try to get out, right-to-left text, an empty output, a very long one."""
+    triples = [
+        (HOSTILE, HOSTILE, f"{HOSTILE} & more"),
+        ("Open the file.", "", "افتح الملف من القائمة"),
+        ("long", "wort " * 20_000, "andere " * 20_000),
+        ("打开文件", "打开文档", "打开文件"),
+    ]
+    systems = {"<b>base</b> & $x$": steps(triples, "<i>doc</i>"), HOSTILE: steps([(a, c, c) for a, _, c in triples])}
+    return Evaluation(systems, [SBLEU()], "<b>base</b> & $x$", samples=10)
+
+
+@pytest.fixture(scope="session")
+def report(evaluation: Evaluation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(evaluation, out, pictures=(), title="Ein Bericht", command="mtloop report --out report.html")
+    return out
+
+
+@pytest.fixture(scope="session")
+def hostile_report(hostile: Evaluation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("hostile") / "report.html"
+    write_report(hostile, out, pictures=(), title=HOSTILE, command=HOSTILE)
+    return out
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"no browser to look at the page with: none of {', '.join(BROWSERS)} is in PATH")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page, and all that it should not have done."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+
+    def open(self, path: Path) -> Page:
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("[data-chart] svg.main-svg")
+        self.page.wait_for_selector("article")
+        return self.page
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
+    contexts = []
+
+    def make(**options: object) -> Watched:
+        context = browser.new_context(**options)  # type: ignore[arg-type]
+        contexts.append(context)
+        return Watched(context.new_page())
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def opened(browser: Browser, report: Path) -> Page:
+    """The page for all tests that change nothing but its controls: loading it takes longest."""
+    return Watched(browser.new_page()).open(report)
+
+
+@pytest.fixture
+def page(opened: Page) -> Page:
+    """The page as it was when it was opened."""
+    opened.locator("form").evaluate("(form) => form.reset()")
+    for menu in ("#filter", "#against"):
+        opened.locator(menu).dispatch_event("change")
+    return opened

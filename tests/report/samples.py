@@ -1,0 +1,33 @@
+"""Texts to report on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mtloop.core import PostEdit, Proposal, Segment, Step, Truth
+
+TERMS = [("drawer", "Schublade", "Fach"), ("lever", "Hebel", "Griff"), ("valve", "Ventil", "Klappe")]
+HOSTILE = "</script><script>window.hacked = 1; alert(1)</script><img src=x onerror='window.hacked = 1'>"
+
+
+def steps(triples: Sequence[tuple[str, str, str]], document: str = "") -> list[Step]:
+    """Steps of (source, hypothesis, reference)."""
+    context = {"document": document} if document else {}
+    return [
+        Step(i, Proposal(Segment(str(i + 1), source, context), hyp), PostEdit(ref), truth=Truth((ref,)))
+        for i, (source, hyp, ref) in enumerate(triples)
+    ]
+
+
+def stream(learns: bool, length: int = 60) -> list[Step]:
+    """Terms that recur: one who learns has each right the second time, then not, and from segment 21 on for good.
+
+    Every fourth segment has an error that no one ever mends.
+    """
+    return steps([_triple(i, learns and (3 <= i < 6 or i >= 20)) for i in range(length)])
+
+
+def _triple(i: int, right: bool) -> tuple[str, str, str]:
+    source, term, other = TERMS[i % 3]
+    said, number = term if right else other, "Zahl" if i % 4 == 2 else "Nummer"
+    return f"Open the {source} {i} .", f"Öffnen Sie {said} {number} {i} .", f"Öffnen Sie {term} Nummer {i} ."

@@ -1,0 +1,197 @@
+"""The page in a real browser: it draws, it answers, it keeps to itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from report.samples import HOSTILE, steps
+
+from mtloop.metrics import SBLEU
+from mtloop.metrics.evaluation import Evaluation
+from mtloop.report import write_report
+
+Open = Callable[..., Any]
+CONTRAST = """([text, ground]) => {
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map((part) => part / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const [one, other] = [light(text), light(ground)];
+  return Math.max(one, other) / Math.min(one, other);
+}"""
+
+
+def colour(page: Page, selector: str, of: str = "color") -> str:
+    return str(page.locator(selector).first.evaluate("(element, of) => getComputedStyle(element)[of]", of))
+
+
+def first(page: Page) -> str:
+    return page.locator("article h3").first.inner_text().split("\n")[0].strip()
+
+
+def test_draws_everything_and_asks_the_network_for_nothing(open_page: Open, report: Path) -> None:
+    watched = open_page()
+    page = watched.open(report)
+    charts = page.locator("[data-chart]")
+    for number in range(charts.count()):
+        expect(charts.nth(number).locator("svg.main-svg").first).to_be_attached()
+    expect(charts.first.locator(".scatterlayer .trace")).to_have_count(8)
+    assert watched.requests == [report.as_uri()]
+    assert watched.complaints == []
+    buttons = page.locator(".modebar-btn").evaluate_all("(all) => all.map((one) => one.dataset.title)")
+    assert not any("cloud" in title.lower() or "share" in title.lower() for title in buttons)
+
+
+def test_hostile_names_and_texts_do_nothing(open_page: Open, hostile_report: Path) -> None:
+    watched = open_page()
+    page = watched.open(hostile_report)
+    assert page.evaluate("window.hacked") is None
+    assert watched.complaints == []
+    assert watched.requests == [hostile_report.as_uri()]
+    assert page.locator("article img, article script, h1 script, article b").count() == 0
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert page.locator("article dd").first.inner_text() == HOSTILE
+
+
+def test_right_to_left_empty_and_long_segments(open_page: Open, hostile_report: Path) -> None:
+    page = open_page().open(hostile_report)
+    arabic, long, chinese = (page.locator("article").nth(number) for number in (1, 2, 3))
+    assert arabic.locator(".text").nth(1).evaluate("(text) => getComputedStyle(text).direction") == "rtl"
+    expect(arabic.locator(".empty").first).to_have_text("(empty)")
+    assert long.locator(".text.long").first.bounding_box()["height"] < 300  # type: ignore[index]
+    assert long.locator("del").count() == 1
+    assert chinese.locator("del").all_inner_texts() == ["档"]
+    assert chinese.locator("ins").all_inner_texts() == ["件"]
+
+
+def test_what_differs_from_the_reference_is_marked(page: Page) -> None:
+    page.fill("#search", "#5")
+    expect(page.locator("#found")).to_have_text("1 of 60 segments")
+    assert page.locator("article dt bdi").all_inner_texts() == ["static", "adapting"]
+    assert page.locator("del").filter(has_text="Griff").count() == 1
+    assert page.locator("article ins").all_inner_texts() == ["Hebel"]
+    assert "line-through" in colour(page, "article del", "textDecorationLine")
+    assert "underline" in colour(page, "article ins", "textDecorationLine")
+    assert page.locator("article mark.second").first.inner_text() == "Hebel"
+    assert page.locator("article .words .wrong").all_inner_texts() == ["Hebel"]
+    assert page.locator("article .words .right").nth(0).inner_text() == "Hebel"
+
+
+def test_what_changed_against_the_baseline_is_marked(page: Page) -> None:
+    page.fill("#search", "#5")
+    expect(page.locator("article")).to_have_count(1)
+    page.select_option("#against", "baseline")
+    assert page.locator("article del").all_inner_texts() == ["Griff"]
+    assert page.locator("article ins").all_inner_texts() == ["Hebel"]
+    expect(page.locator("[data-against=baseline]")).to_be_visible()
+
+
+def test_systems_that_said_the_same_are_shown_once(page: Page) -> None:
+    outputs = page.locator("article").first.locator("dt:has(.swatch)")
+    expect(outputs).to_have_count(1)
+    assert outputs.locator("bdi").all_inner_texts() == ["static", "adapting"]
+
+
+def test_search_filter_order_and_pages(page: Page) -> None:
+    found = page.locator("#found")
+    expect(page.locator("#page")).to_have_text("page 1 of 3")
+    page.click("#next")
+    assert first(page) == "Segment 21"
+    page.fill("#search", "VENTIL")
+    expect(found).to_have_text("20 of 60 segments")
+    page.fill("#search", "nowhere to be found")
+    expect(found).to_have_text("0 of 60 segments")
+    page.fill("#search", "")
+    expect(found).to_have_text("60 of 60 segments")
+    page.select_option("#filter", label="changed against the baseline")
+    expect(found).to_have_text("43 of 60 segments")
+    page.select_option("#filter", label="second time right, baseline wrong")
+    expect(found).to_have_text("3 of 60 segments")
+    page.select_option("#filter", label="all segments")
+    page.select_option("#order", label="best first")
+    assert first(page) == "Segment 4"
+    page.select_option("#order", label="worst first")
+    assert first(page) == "Segment 3"
+    page.select_option("#order", label="largest gain first")
+    assert first(page) == "Segment 4"
+
+
+def test_a_click_on_a_curve_opens_its_segment(page: Page) -> None:
+    page.locator("[data-chart=curve-bleu] svg.main-svg").first.wait_for()
+    page.locator("[data-chart=curve-bleu]").evaluate("(plot) => plot.emit('plotly_click', { points: [{ x: 7 }] })")
+    expect(page.locator("article")).to_have_count(1)
+    assert first(page) == "Segment 7"
+
+
+def test_the_legend_hides_a_system_by_keyboard(page: Page) -> None:
+    traces = page.locator("[data-chart=curve-ter] .scatterlayer .trace")
+    expect(traces).to_have_count(2)
+    button = page.locator("[data-system=static]").first
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(traces).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(traces).to_have_count(2)
+
+
+def test_charts_fit_the_paper_and_then_the_screen_again(page: Page) -> None:
+    drawn = page.locator("[data-chart=curve-ter] svg.main-svg").first
+    wide = drawn.get_attribute("width")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(drawn).to_have_attribute("width", "330")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(drawn).to_have_attribute("width", str(wide))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_readable_in_light_and_dark(scheme: str, open_page: Open, report: Path) -> None:
+    page = open_page(color_scheme=scheme).open(report)
+    ground = colour(page, "body", "backgroundColor")
+    pairs = [(colour(page, selector), ground) for selector in ("body", ".note", "a", "td small", "article dt")]
+    pairs += [(colour(page, kind), colour(page, kind, "backgroundColor")) for kind in ("del", "ins", "mark", "select")]
+    pairs.append((colour(page, "[data-chart] .xtick text", "fill"), ground))
+    assert min(page.evaluate(CONTRAST, list(pair)) for pair in pairs) >= 4.5
+    line = colour(page, "[data-chart=curve-ter] .scatterlayer .trace:last-child path", "stroke")
+    assert page.evaluate(CONTRAST, [line, ground]) >= 3
+
+
+def test_charts_follow_the_scheme_when_it_changes(open_page: Open, report: Path) -> None:
+    page = open_page(color_scheme="light").open(report)
+    tick = "[data-chart] .xtick text"
+    before = colour(page, tick, "fill")
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(tick).first).not_to_have_css("fill", before)
+
+
+def test_nothing_sticks_out_on_a_narrow_screen(open_page: Open, report: Path) -> None:
+    page = open_page(viewport={"width": 400, "height": 800}).open(report)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_twenty_thousand_segments_stay_small_and_quick(open_page: Open, tmp_path: Path) -> None:
+    triples = [(f"Open drawer number {i}.", f"Öffnen Fach {i}.", f"Öffnen Sie Schublade {i}.") for i in range(20_000)]
+    systems = {"static": steps(triples), "adapting": steps([(a, c, c) for a, _, c in triples])}
+    evaluation = Evaluation(systems, [SBLEU()], "static", samples=10)
+    results = list(evaluation.results())
+    started = time.process_time()
+    (out,) = write_report(evaluation, tmp_path / "big.html", pictures=(), results=results)
+    assert time.process_time() - started < 10
+    assert out.stat().st_size < 10_000_000
+    page = open_page().open(out)
+    took = page.evaluate("""() => {
+      const started = performance.now();
+      const order = document.getElementById("order");
+      order.value = 1;
+      order.dispatchEvent(new Event("change"));
+      return performance.now() - started;
+    }""")
+    assert took < 2000
+    page.fill("#search", "number 19999.")
+    expect(page.locator("#found")).to_have_text("1 of 20,000 segments")

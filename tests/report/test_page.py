@@ -1,0 +1,230 @@
+"""The page as text: what stands in it, in which order, and that nothing gets out."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report.samples import HOSTILE, steps, stream
+
+from mtloop.core import PostEdit, Step, Truth
+from mtloop.core.errors import InputError
+from mtloop.metrics import BLEU, TER, Recall, Slope
+from mtloop.metrics.evaluation import Evaluation
+from mtloop.report import check, write_report
+from mtloop.report.markup import element, script_json
+from mtloop.report.segments import DueWords, segment_data
+from mtloop.report.tables import score_table, slope_table
+from mtloop.report.verdict import verdict
+from mtloop.text.units import ContentWords
+
+ENGLISH = "Open the valve ."
+
+
+class Outline(HTMLParser):
+    """Headings, ids and scripts of a page, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.scripts = 0
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.scripts += tag == "script"
+        if tag == "section":
+            self.sections.append(str(told["id"]))
+        self.loads += [value for key, value in attrs if key in ("src", "srcset", "data") and value]
+        self.loads += [value for key, value in attrs if key == "href" and value and not value.startswith("#")]
+
+
+def outline(path: Path) -> Outline:
+    parser = Outline()
+    parser.feed(path.read_text(encoding="utf-8"))
+    return parser
+
+
+def embedded(path: Path, name: str) -> dict[str, object]:
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', path.read_text(encoding="utf-8"))
+    assert found
+    return dict(json.loads(found[1]))
+
+
+def said(evaluation: Evaluation) -> str:
+    return re.sub(r"<[^>]+>", "", verdict(evaluation, list(evaluation.results())))
+
+
+def test_sections_come_in_order_and_nothing_is_loaded(report: Path) -> None:
+    page = outline(report)
+    assert page.sections == ["scores", "learning", "differences", "segments", "reproduce"]
+    assert page.scripts == 4
+    assert page.loads == []
+
+
+def test_the_browser_is_told_to_fetch_nothing_and_run_nothing_else(report: Path) -> None:
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', report.read_text(encoding="utf-8"))
+    assert policy
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline'; img" in policy[1]
+    assert "unsafe-eval" not in policy[1]
+
+
+def test_hostile_names_and_texts_stay_text(hostile_report: Path) -> None:
+    page = outline(hostile_report)
+    assert page.scripts == 4
+    assert page.loads == []
+    assert "<img" not in hostile_report.read_text(encoding="utf-8").replace("<image", "")
+    data = embedded(hostile_report, "segment-data")
+    assert data["sources"][0] == HOSTILE  # type: ignore[index]
+
+
+def test_the_page_says_how_it_was_made(report: Path) -> None:
+    text = report.read_text(encoding="utf-8")
+    assert "mtloop report --out report.html" in text
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in text
+    assert re.search(r"Python 3\.\d+", text)
+
+
+def test_every_chart_has_its_place_and_its_data(report: Path) -> None:
+    places = re.findall(r'data-chart="([^"]+)"', report.read_text(encoding="utf-8"))
+    assert sorted(places) == sorted(embedded(report, "chart-data"))
+    assert len(places) == 12
+
+
+def test_the_score_table_marks_the_best_and_the_significant(evaluation: Evaluation) -> None:
+    table = score_table(evaluation, list(evaluation.results()))
+    best = re.findall(r'<td class="number best".*?class="stars">(\**)<', table)
+    assert len(best) == 4  # R0 is the same for both
+    assert all(best[:3])  # R1 rests on three words
+    assert '<th scope="row"><bdi>static</bdi><small>baseline</small></th>' in table
+    assert 'title="lower is better">↓' in table
+    assert "S (CA)" not in table
+
+
+def test_differences_have_a_true_minus_and_an_interval(evaluation: Evaluation) -> None:
+    table = score_table(evaluation, list(evaluation.results()))
+    assert re.search(r"<small title=\"difference to the baseline, 95 % interval −\d", table)
+
+
+def test_nothing_to_measure_is_shown_as_such(words: ContentWords) -> None:
+    once = steps([("a", "Ventil", "Ventil")])
+    evaluation = Evaluation({"a": once, "b": once}, [Recall(words, {1})], "a", samples=10)
+    table = score_table(evaluation, list(evaluation.results()))
+    assert table.count('<span class="score">0/0</span>') == 2
+    assert "best" not in table
+    assert "nan" not in table
+
+
+def test_the_slope_table_is_honest(evaluation: Evaluation) -> None:
+    table = slope_table(evaluation, list(evaluation.results()))
+    rows = re.findall(r"<tr><th.*?</tr>", table)
+    assert "– no learning shown" in rows[1]
+    assert "▼ learning" in rows[3]
+    short = Evaluation({"a": stream(True, 4)}, [Slope(TER())])
+    assert "too short: a slope needs three blocks or more" in slope_table(short, list(short.results()))
+
+
+def test_the_verdict_names_the_learner_the_size_and_the_chance(evaluation: Evaluation) -> None:
+    text = said(evaluation)
+    assert re.match(r"adapting learns: each doubling of the text leaves \d+\.\d % of its errors, 95 % interval", text)
+    assert re.search(r"over the whole stream adapting is \d+\.\d BLEU better than static \(.*p = 0\.0\d+\)\.$", text)
+
+
+def test_the_verdict_admits_that_nothing_is_shown() -> None:
+    systems = {"a": stream(False), "b": stream(False)}
+    text = said(Evaluation(systems, [TER(), Slope(TER(), "u", 40, samples=50)], "a", samples=50))
+    assert text.startswith("b shows no learning: ")
+    assert "does not differ significantly from a in TER (+0.0" in text
+    assert said(Evaluation({"a": stream(True, 4)}, [Slope(TER())])).startswith("No learning curve could be fitted (too")
+
+
+def test_a_worse_system_is_called_worse() -> None:
+    systems = {"base": stream(True), "new": stream(False)}
+    assert "new is" in (text := said(Evaluation(systems, [TER()], "base", samples=50)))
+    assert "TER worse than base" in text
+
+
+def test_without_a_baseline_nothing_is_claimed() -> None:
+    text = said(Evaluation({"a": stream(True), "b": stream(False)}, [BLEU()]))
+    assert re.fullmatch(r"over the whole stream a is best with BLEU [\d.]+; no baseline was given.*tested\.", text)
+    assert re.fullmatch(r"over the whole stream a has BLEU [\d.]+\.", said(Evaluation({"a": stream(True)}, [BLEU()])))
+
+
+def test_words_are_marked_at_their_first_and_second_appearance(words: ContentWords) -> None:
+    told = DueWords(words)(steps([("", "das Ventil", "das Ventil zu"), ("", "die Klappe", "das Ventil")] * 2))
+    assert told == [["1+das", "1+Ventil", "1-zu"], ["2-das", "2-Ventil"], ["2-zu"], []]
+    assert DueWords(words, seen={"das"})(steps([("", "x", "das Ventil")])) == [["1-Ventil"]]
+
+
+def test_segments_carry_scores_to_sort_by_and_leave_out_what_says_nothing(evaluation: Evaluation) -> None:
+    data = segment_data(evaluation)
+    assert data["metrics"] == [
+        {"title": "TER", "higher": False, "digits": 1},
+        {"title": "SBLEU", "higher": True, "digits": 1},
+    ]
+    static, adapting = data["systems"]  # type: ignore[misc]
+    assert static["scores"][0][0] == 16.67  # type: ignore[index,call-overload]
+    assert adapting["scores"][0][4] == 0.0  # type: ignore[index,call-overload]
+    assert data["documents"] is None
+    assert static["references"] is None  # type: ignore[index,call-overload]
+
+
+def test_each_system_keeps_its_own_post_edits() -> None:
+    def edited(text: str) -> list[Step]:
+        (step,) = steps([(ENGLISH, "Ventil auf", "x")])
+        return [replace(step, feedback=PostEdit(text), truth=Truth())]
+
+    data = segment_data(Evaluation({"a": edited("Ventil öffnen"), "b": edited("Das Ventil öffnen")}, [BLEU()]))
+    assert data["references"] == [["Ventil öffnen"]]
+    assert data["systems"][1]["references"] == [["Das Ventil öffnen"]]  # type: ignore[index,call-overload]
+
+
+def test_markup_escapes_all_but_markup() -> None:
+    assert element("p", "<b>", element("i", "&"), title='"') == '<p title="&quot;">&lt;b&gt;<i>&amp;</i></p>'
+    assert element("button", disabled=True, hidden=False) == "<button disabled></button>"
+    assert json.loads(script_json(HOSTILE)) == HOSTILE
+    assert not set("<>&") & set(script_json(HOSTILE + "<!-- -->"))
+
+
+def test_half_a_surrogate_pair_does_not_break_the_page(tmp_path: Path) -> None:
+    evaluation = Evaluation({"a": steps([("\ud83d", "b", "b")])}, [BLEU()])
+    (out,) = write_report(evaluation, tmp_path / "r.html", pictures=())
+    assert embedded(out, "segment-data")["sources"] == ["?"]
+
+
+def test_the_report_comes_first_and_pictures_lie_beside_it(tmp_path: Path) -> None:
+    evaluation = Evaluation({"a": stream(True, 5)}, [BLEU()])
+    written = write_report(evaluation, tmp_path / "new" / "r.html", pictures=("png", "svg"))
+    names = [str(path.relative_to(tmp_path)) for path in written]
+    assert names == ["new/r.html", "new/r_files/curve-bleu.png", "new/r_files/curve-bleu.svg"]
+    assert all(path.stat().st_size for path in written)
+
+
+def test_equal_evaluations_are_equal_bytes(evaluation: Evaluation, report: Path, tmp_path: Path) -> None:
+    told = {"title": "Ein Bericht", "command": "mtloop report --out report.html"}
+    (again,) = write_report(evaluation, tmp_path / "report.html", pictures=(), **told)  # type: ignore[arg-type]
+    assert again.read_bytes() == report.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "is a folder; name a file to write"),
+        ("report.pdf", "the report is an HTML file; give it a name that ends in .html"),
+        ("file/report.html", "is a file, not a folder to write to"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_found_out_first(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=message):
+        check(tmp_path / name)
+
+
+def test_an_unknown_kind_of_picture_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown kind of picture: gif; known: png, svg"):
+        check(tmp_path / "r.html", ("gif",))
