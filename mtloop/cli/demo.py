@@ -9,7 +9,7 @@ import click
 
 from mtloop.cli.inputs import PATH, Inputs
 
-METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-ca"
+METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-u,slope-ca"
 
 EPILOG = """
 \b

@@ -334,3 +334,41 @@ def test_a_reader_that_goes_away_is_no_traceback(files: Path) -> None:
     command = f"{sys.executable} -m mtloop score --ref {files}/ref.txt --hyp {files}/hyp.txt | true"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=os.environ)
     assert "Traceback" not in run.stderr
+
+
+def recall(mtloop: Call, files: Path, *options: object) -> tuple[int, int, str]:
+    said = mtloop(
+        "score", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--metrics", "r0", "--format", "json", *options
+    )
+    [row] = json.loads(said.out)
+    return row["numerator"], row["denominator"], row["signature"]
+
+
+def test_words_of_the_training_text_can_be_left_out(mtloop: Call, files: Path) -> None:
+    (files / "train.txt").write_text("A dog and a lady.\n")
+    found, wanted, signature = recall(mtloop, files, "--stopwords", files / "stop.txt", "--seen", files / "train.txt")
+    assert (found, wanted) == (2, 2)  # bites, man
+    assert "words:novel[" in signature
+
+
+def test_a_truecaser_can_be_trained_on_a_text(mtloop: Call, files: Path) -> None:
+    (files / "ref.txt").write_text("Dogs bite\nit bites\n")
+    (files / "hyp.txt").write_text("the dogs bite\nit bites\n")
+    (files / "case.txt").write_text("All dogs bite.\nMy dogs bark.\n")
+    options = ["--stopwords", files / "stop.txt"]
+    kept, truecased = recall(mtloop, files, *options), recall(mtloop, files, *options, "--truecase", files / "case.txt")
+    assert (kept[0], truecased[0]) == (3, 4)
+    assert ("case:kept" in kept[2], "case:truecased" in truecased[2]) == (True, True)
+
+
+def test_subwords_in_place_of_words(mtloop: Call, files: Path) -> None:
+    import sentencepiece
+
+    text = files / "text.txt"
+    text.write_text("The dog bites the lady\nA terrier bites the person\nThe man bites the dog\n" * 5)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text), model_prefix=str(files / "m"), vocab_size=30, minloglevel=2, hard_vocab_limit=False
+    )
+    found, wanted, signature = recall(mtloop, files, "--spm", files / "m.model")
+    assert 0 < found <= wanted
+    assert "spm-m.model" in signature

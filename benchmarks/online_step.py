@@ -1,0 +1,167 @@
+"""What one online step costs (translate, then learn from the correction), against the plain loop anyone would write.
+
+    python benchmarks/online_step.py --model en-de --data FILE.tsv.xz [--segments 40] [--threads 2]
+
+The plain loop is Hugging Face's `generate`, `loss.backward()` and dense SGD with every tensor clipped. Both start from
+the same weights and see the same segments, turn by turn in one run; after every segment the tokens must be the same and
+the weights equal to rounding. Also prints how far the fast loop is from the floor: bytes over the measured bandwidth
+for decoding, multiplications over the measured rate for learning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from transformers import MarianMTModel
+
+from mtloop.data import first, read
+from mtloop.translators.adaptive import AdaptiveNMT
+from mtloop.translators.marian.find import find_model
+from mtloop.translators.marian.model import Marian
+from mtloop.translators.marian.search import UNLIMITED
+from mtloop.translators.marian.weights import EMBEDDINGS
+from mtloop.translators.scopes import Dense, all_names, hidden_names
+
+T = TypeVar("T")
+RATE, UPDATES, ENOUGH = 1e-2, 3, 2.0
+
+
+def main() -> None:
+    options = parse()
+    torch.set_num_threads(options.threads)
+    folder = find_model(options.model)
+    pairs = [(s.source, t.references[0]) for s, t in first(read(options.data), options.segments)]
+    plain, fast = Plain(folder), Fast(folder)
+    times: dict[str, list[float]] = {"plain": [], "fast": [], "plain decode": [], "fast decode": []}
+    tokens = updates = 0
+    for number, (source, target) in enumerate(pairs):
+        theirs = timed(times["plain decode"], plain.translate, source)
+        ours = timed(times["fast decode"], fast.translate, source)
+        steps = timed(times["plain"], plain.learn, source, target)
+        taken = timed(times["fast"], fast.learn, source, target)
+        assert theirs == ours, f"segment {number}: different tokens"
+        assert steps == taken, f"segment {number}: {steps} updates against {taken}"
+        check_weights(plain, fast)
+        tokens, updates = tokens + len(ours), updates + taken
+    report(times, tokens, updates, len(pairs), fast, options.threads)
+
+
+class Plain:
+    """What one would write with transformers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+        self.vocabulary = Marian.load(folder)
+
+    def translate(self, source: str) -> list[int]:
+        ids = torch.tensor([self.vocabulary.source.encode(source)])
+        return self.model.generate(ids, num_beams=1, do_sample=False, max_length=512)[0].tolist()[1:]
+
+    def learn(self, source: str, target: str) -> int:
+        ids, labels = (torch.tensor([v]) for v in self.encode(source, target))
+        for done in range(UPDATES):
+            loss = self.model(input_ids=ids, labels=labels).loss
+            if float(loss.detach().exp()) <= ENOUGH:
+                return done
+            self.model.zero_grad()
+            loss.backward()
+            with torch.no_grad():
+                for parameter in self.model.parameters():
+                    if parameter.grad is not None:
+                        parameter.sub_(parameter.grad, alpha=RATE / max(1.0, float(parameter.grad.norm())))
+        return UPDATES
+
+    def encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
+        return self.vocabulary.source.encode(source), self.vocabulary.target.encode(target)
+
+
+class Fast:
+    """mtloop's `full`."""
+
+    def __init__(self, folder: Path) -> None:
+        model = Marian.load(folder)
+        self.learner = AdaptiveNMT(
+            Dense(model, all_names(model.weights), RATE), updates=UPDATES, enough=ENOUGH, limits=UNLIMITED
+        )
+
+    def translate(self, source: str) -> list[int]:
+        return list(self.learner.search(source)[0].ids)
+
+    def learn(self, source: str, target: str) -> int:
+        model = self.learner.model
+        return self.learner.teach(model.source.encode(source), model.target.encode(target)).updates
+
+
+def check_weights(plain: Plain, fast: Fast) -> None:
+    """Equal to rounding, tensor by tensor."""
+    weights = fast.learner.model.weights
+    for name, parameter in plain.model.named_parameters():
+        if "position" not in name and name in weights:
+            assert torch.allclose(weights[name], parameter, atol=1e-3, rtol=1e-2), f"{name} drifted apart"
+
+
+def timed(times: list[float], work: Callable[..., T], *arguments: str) -> T:
+    start = time.perf_counter()
+    result = work(*arguments)
+    times.append(time.perf_counter() - start)
+    return result
+
+
+def report(times: dict[str, list[float]], tokens: int, updates: int, segments: int, fast: Fast, threads: int) -> None:
+    total = {name: sum(values) for name, values in times.items()}
+    plain, ours = total["plain"] + total["plain decode"], total["fast"] + total["fast decode"]
+    print(
+        f"{segments} segments, {tokens} tokens out, {updates} updates, {threads} threads, the same tokens and weights\n"
+    )
+    for name, one, other in (("decode", "plain decode", "fast decode"), ("learn", "plain", "fast")):
+        print(
+            f"{name:>8}  plain {total[one]:7.2f} s  fast {total[other]:7.2f} s  ratio {total[one] / total[other]:5.2f}"
+        )
+    print(f"{'step':>8}  plain {plain:7.2f} s  fast {ours:7.2f} s  ratio {plain / ours:5.2f}")
+    floor = decode_floor(fast, tokens) + learn_floor(fast, updates, tokens / segments)
+    print(
+        f"\nfloor {floor:.2f} s (memory read once a token, three products an update): fast is {ours / floor:.1f} x that"
+    )
+
+
+def decode_floor(fast: Fast, tokens: int) -> float:
+    """Every token reads the decoder and the output matrix once."""
+    weights = fast.learner.model.weights
+    read_ = sum(weights[n].numel() for n in weights if ".decoder.layers." in n) + weights[EMBEDDINGS[2]].numel()
+    block = torch.randn(8_000_000)
+    seconds = statistics.median(clock(lambda: block.sum()) for _ in range(15))
+    return tokens * read_ / (block.numel() / seconds)
+
+
+def learn_floor(fast: Fast, updates: int, length: float) -> float:
+    """Forward, backward and update multiply every matrix by `length` positions once each."""
+    weights = fast.learner.model.weights
+    size = sum(weights[n].numel() for n in hidden_names(weights)) + weights[EMBEDDINGS[2]].numel()
+    left, right = torch.randn(256, 1024), torch.randn(1024, 1024)
+    seconds = statistics.median(clock(lambda: left @ right) for _ in range(15))
+    return updates * 3 * size * length / (256 * 1024 * 1024 / seconds)
+
+
+def clock(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--segments", type=int, default=40)
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
