@@ -32,6 +32,7 @@ MAX_SHIFT_SIZE = 10
 MAX_SHIFT_DISTANCE = 50
 MAX_SHIFT_CANDIDATES = 1000
 BEAM_WIDTH = 25
+MAX_TABLE = 10_000**2  # cells; sacreBLEU cannot fill a larger table, we could not keep it: no shifts are looked for
 
 _MATCHES_NOTHING = "\0"
 
@@ -65,7 +66,10 @@ def edit_counts(hypothesis: Sequence[str], reference: Sequence[str]) -> tuple[in
         return max(len(hypothesis), len(reference)), len(reference)
     if hypothesis == reference:
         return 0, len(reference)
-    return _edits_and_shifts(*_as_characters(hypothesis, reference)), len(reference)
+    hyp, ref = _as_characters(hypothesis, reference)
+    if len(hyp) * len(ref) > MAX_TABLE:
+        return Levenshtein.distance(hyp, ref), len(ref)
+    return _edits_and_shifts(hyp, ref), len(ref)
 
 
 def _as_characters(hypothesis: Sequence[str], reference: Sequence[str]) -> tuple[str, str]:

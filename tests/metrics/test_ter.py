@@ -288,3 +288,10 @@ def test_real_segments() -> None:
     with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             assert_counts_equal(row["mt"].lower().split(), row["post_edit"].lower().split())
+
+
+def test_a_line_of_a_megabyte_is_counted_without_shifts() -> None:
+    """sacreBLEU would need a table of 4e10 cells."""
+    reference = [f"w{i % 977}" for i in range(200_000)]
+    hypothesis = [*reference[:100_000], "new", *reference[100_000:-3]]
+    assert ter.edit_counts(hypothesis, reference) == (4, 200_000)
