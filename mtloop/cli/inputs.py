@@ -52,7 +52,7 @@ _MEASURES = (
     click.option(
         "--samples", default=1000, show_default=True, type=click.IntRange(min=10), help="Resamples for intervals."
     ),
-    click.option("--seed", default=1, show_default=True, help="Seed of the resampling."),
+    click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the resampling."),
 )
 
 
@@ -91,10 +91,15 @@ class Inputs:
         from mtloop.config.metrics import make_metrics
         from mtloop.metrics.evaluation import Evaluation
 
+        if self.spm and (self.stopwords or self.truecase):
+            raise InputError("--spm counts all subwords as they are; leave out --stopwords and --truecase")
         options = self.options()
         metrics = make_metrics(self.metric_names(options), options)
         files = Files(self.traces, self.refs, self.hyps, self.src, self.data, self.columns, self.baseline)
-        return Evaluation(files.systems(), metrics, files.baseline_name, self.samples, self.seed)
+        systems = files.systems()
+        if files.left_out:
+            click.echo(f"mtloop: {files.left_out}", err=True)
+        return Evaluation(systems, metrics, files.baseline_name, self.samples, self.seed)
 
     def options(self) -> MetricOptions:
         from mtloop.config.metrics import MetricOptions

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mtloop.cli.inputs import PATH, Inputs, input_options
+from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +41,8 @@ def command(form: str, curves: Path | None, **inputs: Any) -> None:
     from mtloop.cli import tables
     from mtloop.core.files import write_text
 
+    if curves is not None and curves.is_dir():
+        raise InputError("is a folder; --curves takes the name of a file", path=curves)
     evaluation = Inputs(**inputs).evaluation()
     results = list(_progress(evaluation.results(), len(evaluation.systems) * len(evaluation.metrics)))
     if curves is not None:

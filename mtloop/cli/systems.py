@@ -10,11 +10,13 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError
 from mtloop.core.loop import run
-from mtloop.core.trace import Trace
+from mtloop.core.trace import Trace, is_header
 from mtloop.core.types import Segment, Step, Truth
-from mtloop.data import Corpus, parse_columns, read, read_lines, read_parallel
+from mtloop.data import Corpus, parse_columns, read, read_aligned, read_lines
 from mtloop.judges import PostEditor
 from mtloop.translators import Recorded
+
+PACKED = (".gz", ".xz", ".zst")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,15 @@ class Files:
     columns: str = ""
     baseline: Path | None = None
 
+    def __post_init__(self) -> None:
+        """An option that would be ignored is a mistake."""
+        if self.data is not None and (self.refs or self.src):
+            raise InputError("--data gives source and reference already; leave out --ref and --src")
+        if self.columns and (self.data is None or not {".tsv", ".csv"} & set(self.data.suffixes)):
+            raise InputError("--columns names the columns of --data, which must be a .tsv or .csv file")
+        if self.src and not self.refs:
+            raise InputError("--src needs --ref FILE with the references")
+
     def systems(self) -> dict[str, list[Step]]:
         """The steps of every system by name, the baseline first."""
         systems = dict(self._systems())
@@ -38,13 +49,19 @@ class Files:
 
     @property
     def baseline_name(self) -> str | None:
-        return None if self.baseline is None else self._names[self.baseline]
+        return None if self.baseline is None else self._names[self.baseline.resolve()]
+
+    @cached_property
+    def left_out(self) -> str:
+        """What the reader of --data left out, in words; empty when nothing."""
+        return f"{self.data}: {self._corpus}" if self.data is not None and self._corpus.skipped else ""
 
     def _systems(self) -> Iterator[tuple[str, list[Step]]]:
         for path, name in self._names.items():
             yield name, self._steps(path, name)
-        if not self._names and self.data is not None:
-            yield "mt", self._judged({segment.id: _mt(segment, self.data) for segment, _ in self._stream}, "mt")
+        if self.data is not None and not self.traces and not self.hyps:
+            name = "mt" if "mt" not in self._names.values() else f"{self.data}:mt"
+            yield name, self._judged({segment.id: _mt(segment, self.data) for segment, _ in self._stream}, name)
 
     @cached_property
     def _names(self) -> dict[Path, str]:
@@ -52,7 +69,7 @@ class Files:
         return unique_names([*first, *self.traces, *self.hyps])
 
     def _steps(self, path: Path, name: str) -> list[Step]:
-        if path in self.traces or path.suffix == ".jsonl":
+        if path in {trace.resolve() for trace in self.traces} or is_trace(path):
             return self._with_truth(read_steps(path), path)
         return self._judged(self._hypotheses(path), name)
 
@@ -61,18 +78,15 @@ class Files:
 
     def _hypotheses(self, path: Path) -> Mapping[str, str]:
         """A line a segment; also a line a row of the data, some of which the reader left out."""
-        lines, ids = read_lines(path), [segment.id for segment, _ in self._stream]
+        stream, lines = self._stream, read_lines(path)
+        ids = [segment.id for segment, _ in stream]
         if len(lines) == len(ids):
             return dict(zip(ids, lines, strict=True))
-        if len(lines) == len(ids) + self._skipped and all(map(str.isdigit, ids)):
-            return {str(number): line for number, line in enumerate(lines, start=1)}
+        if self.data is not None and len(lines) == len(ids) + sum(self._corpus.skipped.values()):
+            return {segment_id: lines[row - 1] for segment_id, row in zip(ids, self._corpus.rows, strict=True)}
         first = min(len(lines), len(ids)) + 1
         message = f"{len(lines)} lines, but {self._truth_file} has {len(ids)}; line {first} has no partner"
         raise InputError(message, path=path)
-
-    @property
-    def _skipped(self) -> int:
-        return sum(self._corpus.skipped.values()) if self.data is not None else 0
 
     @cached_property
     def _corpus(self) -> Corpus:
@@ -90,11 +104,13 @@ class Files:
             return list(self._corpus)
         if not self.refs:
             raise InputError("--hyp needs --ref FILE with the references (or --data FILE)")
-        first, *others = (self._parallel(ref) for ref in self.refs)
-        return [_with_references(items) for items in zip(first, *others, strict=True)]
-
-    def _parallel(self, ref: Path) -> list[tuple[Segment, Truth]]:
-        return list(read_parallel(self.src, ref))
+        columns = read_aligned(*self.refs, *([self.src] if self.src else []))
+        references = zip(*columns[: len(self.refs)], strict=True)
+        sources = columns[-1] if self.src else [""] * len(columns[0])
+        return [
+            (Segment(str(number), source), Truth(tuple(texts)))
+            for number, (source, texts) in enumerate(zip(sources, references, strict=True), start=1)
+        ]
 
     def _with_truth(self, steps: list[Step], path: Path) -> list[Step]:
         """A trace's steps, with references joined by segment id where files name them."""
@@ -110,28 +126,41 @@ class Files:
 
 def read_steps(path: Path) -> list[Step]:
     """The steps of a trace that holds any."""
+    if path.is_file() and not is_trace(path) and path.stat().st_size:
+        raise InputError("is no trace; texts are given with --ref and --hyp", path=path)
     steps = Trace.read(path).steps
     if not steps:
         raise InputError("the trace holds no steps yet", path=path)
     return steps
 
 
-def unique_names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Short names where they tell the files apart, else the paths.
+def is_trace(path: Path) -> bool:
+    """Told by its first bytes: a header line."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return is_header(file.read(64))
 
-    >>> unique_names([Path("a/out.txt"), Path("b/out.txt"), Path("base.txt")])
-    {PosixPath('a/out.txt'): 'a/out.txt', PosixPath('b/out.txt'): 'b/out.txt', PosixPath('base.txt'): 'base'}
+
+def unique_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Short names where they tell the files apart, else the paths; by resolved path, so that each file counts once.
+
+    >>> list(unique_names([Path("a/out.txt"), Path("b/out.txt"), Path("base.txt.gz")]).values())
+    ['a/out.txt', 'b/out.txt', 'base']
     """
-    distinct = list(dict.fromkeys(paths))
-    stems = Counter(path.stem for path in distinct)
-    return {path: path.stem if stems[path.stem] == 1 else str(path) for path in distinct}
+    distinct = {path.resolve(): path for path in reversed(paths)}
+    distinct = {path.resolve(): distinct[path.resolve()] for path in paths}
+    short = {where: _short(path) for where, path in distinct.items()}
+    often = Counter(short.values())
+    names = {where: short[where] if often[short[where]] == 1 else str(path) for where, path in distinct.items()}
+    return names if len(set(names.values())) == len(names) else {where: str(path) for where, path in distinct.items()}
+
+
+def _short(path: Path) -> str:
+    return Path(path.stem).stem if path.suffix in PACKED else path.stem
 
 
 def _mt(segment: Segment, path: Path) -> str:
     if "mt" not in segment.context:
         raise InputError("has no column `mt`; give what the system said with --hyp FILE", path=path)
     return str(segment.context["mt"])
-
-
-def _with_references(items: Sequence[tuple[Segment, Truth]]) -> tuple[Segment, Truth]:
-    return items[0][0], Truth(tuple(text for _, truth in items for text in truth.references))

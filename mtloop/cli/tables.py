@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.metrics.evaluation import Evaluation, Result
 from mtloop.metrics.names import title
@@ -66,6 +67,8 @@ def curves_csv(evaluation: Evaluation) -> str:
         for system in evaluation.systems
         for metric in evaluation.additive
     }
+    if not columns:
+        raise InputError("--curves needs a metric that adds up over segments, such as bleu or r1")
     rows = zip(*columns.values(), strict=True)
     return _csv(["segment", *columns], ([n, *map(_blank_nan, row)] for n, row in enumerate(rows, start=1)))
 
@@ -103,7 +106,9 @@ def _csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
 def _csv_cell(result: Result, column: str) -> JSON:
     if column in ("difference", "p"):
         comparison = result.comparison
-        return None if comparison is None else comparison.difference if column == "difference" else comparison.p_value
+        if comparison is None:
+            return None
+        return _blank_nan(comparison.difference if column == "difference" else comparison.p_value)
     return result.to_json()[column]
 
 
@@ -117,4 +122,4 @@ def _without_nan(value: JSON) -> JSON:
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -129,6 +129,8 @@ def _make(name: str, options: MetricOptions) -> Metric:
 
 def _slope(model: str, errors: str, options: MetricOptions) -> Slope:
     metric = make_metric(errors, options)
+    if isinstance(metric, Regret):
+        raise InputError("a slope is fitted to errors above zero; regret may lie below; take slope-ca-reward")
     if not isinstance(metric, Additive):
         raise InputError(f"a slope is fitted to a metric that adds up over segments; {errors!r} does not")
     fitted: Model = "u" if model == "u" else "ca"

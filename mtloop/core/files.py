@@ -9,11 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from mtloop.core.errors import InputError
+
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write to that takes its name only when all of it is written; on any error the old one stays."""
-    path = Path(path)
+    path = Path(path).resolve()  # a link stays a link to what is written
+    if path.exists() and not path.is_file():
+        raise InputError("is no file that could be written", path=path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:

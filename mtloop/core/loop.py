@@ -80,8 +80,16 @@ class Turns:
         self._stream, self.learner, self.judge, self._past, self.lessons = stream, learner, judge, past, lessons
 
     def steps(self, schedule: Schedule) -> Iterator[Step]:
-        turns = (Turn(self, i, segment, truth) for i, (segment, truth) in enumerate(self._stream))
-        return (turn.step() for turn in schedule.order(turns) if turn.index >= len(self._past))
+        seen = -1
+        for turn in schedule.order(self._turns()):
+            seen = turn.index
+            if turn.index >= len(self._past):
+                yield turn.step()
+        if seen + 1 < len(self._past):
+            raise TraceError(f"the trace holds {len(self._past)} steps, the stream only {seen + 1} segments")
+
+    def _turns(self) -> Iterator[Turn]:
+        return (Turn(self, i, segment, truth) for i, (segment, truth) in enumerate(self._stream))
 
     def recorded(self, index: int, segment: Segment) -> Step | None:
         if index >= len(self._past):

@@ -36,6 +36,8 @@ def record(
     """
     with TraceWriter(path, header) as trace:
         snapshots = Snapshots(Path(path))
+        if not trace.past:
+            snapshots.clear()  # they are of an earlier run under this name
         schedule = schedule or Each()
         restored = snapshots.restore(learner, lessons_before_next(trace.past, schedule))
         turns = Turns(stream, learner, judge, trace.past, restored)
@@ -79,6 +81,9 @@ class Snapshots:
 
     def __init__(self, trace: Path) -> None:
         self.folder = trace.with_name(trace.stem + ".state")
+
+    def clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def save(self, learner: Learner, lessons: int) -> None:
         """Put the learner on disk, whole or not at all, and let the oldest go."""

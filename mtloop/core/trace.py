@@ -18,6 +18,7 @@ from mtloop.core.errors import TraceError, WireError
 from mtloop.core.types import Feedback, Fields, Learned, Step
 
 FORMAT = 1
+_HEADER = b'{"kind":"header"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ class TraceWriter:
         self.path = Path(path)
         self.header = replace(header, format=FORMAT)
         old = _content(path) if self.path.exists() else b""
+        if old and not is_header(old):
+            raise TraceError("is there already and is no trace; choose another name", path=path)
         kept = b"".join(line + b"\n" for line in _whole_lines(old))
         self.past: list[Step] = self._continue() if kept else []
         self._file = _open_at(self.path, kept)
@@ -121,13 +124,18 @@ class TraceWriter:
 
     def _continue(self) -> list[Step]:
         trace = Trace.read(self.path)
-        if trace.header != self.header:
+        if wire.dumps(trace.header) != wire.dumps(self.header):
             raise TraceError("is of another run (its header differs); choose another name", path=self.path)
         return trace.steps
 
     def _append(self, line: bytes) -> None:
         self._file.write(line)
         self._file.flush()
+
+
+def is_header(start: bytes) -> bool:
+    """Whether a file that begins so is a trace, or would have been had its header been finished."""
+    return start.startswith(_HEADER) or _HEADER.startswith(start)
 
 
 def _line(kind: str, value: object) -> bytes:
@@ -191,8 +199,8 @@ def _check_order(event: Event, seen: set[int]) -> None:
     if not isinstance(event, Step):
         if event.step not in seen:
             raise WireError(f"names step {event.step}, which has not happened")
-    elif event.index in seen:
-        raise WireError(f"step {event.index} stands here a second time")
+    elif event.index != len(seen):
+        raise WireError(f"step {event.index} stands where step {len(seen)} should")
     else:
         seen.add(event.index)
 

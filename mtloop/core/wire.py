@@ -6,6 +6,7 @@ Equal objects are equal bytes: keys come in field order, text is UTF-8 as it is,
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar
@@ -70,7 +71,7 @@ def dumps(value: object) -> bytes:
 def loads(line: bytes | str) -> dict[str, JSON]:
     """One JSON object, strictly: no NaN, no other type at the top."""
     try:
-        value = json.loads(line, parse_constant=_refuse)
+        value = json.loads(line, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise WireError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
@@ -112,6 +113,11 @@ def _is_default(spec: Field[Any], value: object) -> bool:
     return spec.default_factory is not MISSING and value == spec.default_factory()
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
+
+
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not a number that JSON knows")
 
@@ -133,6 +139,10 @@ def _numbers(value: JSON) -> dict[str, float]:
     return {key: _number(item) for key, item in _object(value).items()}
 
 
+def _strings(value: JSON) -> dict[str, str]:
+    return {key: _text(item) for key, item in _object(value).items()}
+
+
 def _or_none(read: Callable[[JSON], Any]) -> Callable[[JSON], Any]:
     return lambda value: None if value is None else read(value)
 
@@ -149,7 +159,7 @@ _READ: dict[str, Callable[[JSON], Any]] = {
     "float | None": _or_none(_number),
     "Fields": _object,
     "Mapping[str, float]": _numbers,
-    "Mapping[str, str]": _object,
+    "Mapping[str, str]": _strings,
     "tuple[str, ...]": _texts,
     "Segment": lambda value: decode(Segment, value),
     "Proposal": lambda value: decode(Proposal, value),

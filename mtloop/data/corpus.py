@@ -27,6 +27,8 @@ class Corpus(Sequence[Pair]):
 
     items: tuple[Pair, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
+    rows: tuple[int, ...] = ()
+    """The position of each pair in the file, counted from 1, units left out included."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -50,13 +52,14 @@ class Corpus(Sequence[Pair]):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a reader is asked for. It counts what it leaves out in `skipped`, by reason."""
+    """What a reader is asked for. It counts what it leaves out in `skipped`, by reason, and notes what it keeps."""
 
     path: Path
     columns: Mapping[str, str] = field(default_factory=dict)
     source_lang: str | None = None
     target_lang: str | None = None
     skipped: Counter[str] = field(default_factory=Counter)
+    rows: list[int] = field(default_factory=list)
 
 
 class Reader(Protocol):
@@ -88,6 +91,7 @@ def fit(units: Iterable[Unit], request: Request) -> Iterator[Pair]:
             request.skipped[reason] += 1
             continue
         found = True
+        request.rows.append(number)
         yield Segment(unit.id or str(number), unit.source, unit.context), Truth((unit.target,))
     if not found:
         raise InputError(_no_pairs(request.skipped), path=request.path)

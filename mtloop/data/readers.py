@@ -50,7 +50,7 @@ def read(
     """
     request = Request(Path(path), columns or {}, source_lang, target_lang)
     items = tuple(_reader(request.path)(request))
-    return Corpus(items, dict(request.skipped))
+    return Corpus(items, dict(request.skipped), tuple(request.rows))
 
 
 def stream(

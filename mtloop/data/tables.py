@@ -126,7 +126,13 @@ def _even(rows: Iterator[Row], header: Sequence[str], path: Path) -> Iterator[Ro
 
 
 def _tsv(path: Path) -> Iterator[Row]:
+    blank = 0  # empty lines at the end are the editor's, not the table's
     for number, line in enumerate(lines(path), start=1):
+        if not line:
+            blank += 1
+            continue
+        yield from ((number - back, [""]) for back in range(blank, 0, -1))
+        blank = 0
         yield number, line.split("\t")
 
 

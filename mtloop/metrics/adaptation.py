@@ -71,7 +71,7 @@ def parse_recall(name: str) -> frozenset[int] | None:
     >>> sorted(parse_recall("r01")), sorted(parse_recall("r12")), sorted(parse_recall("r1+2")), parse_recall("rr")
     ([0, 1], [12], [1, 2], None)
     """
-    if not re.fullmatch(r"r\d+(\+\d+)*", name):
+    if not re.fullmatch(r"r(0\d*|[1-9]\d*(\+[1-9]\d*)*|0(\+[1-9]\d*)+)", name):
         return None
     if name.startswith("r0") and "+" not in name:
         return frozenset(map(int, name[1:]))

@@ -26,6 +26,7 @@ class Additive(ABC):
 
     name: str
     higher_is_better: bool = True
+    best: float = 100  # what a perfect system scores, where higher is better
 
     @property
     @abstractmethod

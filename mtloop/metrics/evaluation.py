@@ -44,6 +44,16 @@ class Result:
         return f"{self.score}{self.comparison.mark if self.comparison else ''}"
 
 
+def _check_same_stream(one: str, steps: Sequence[Step], other: str, others: Sequence[Step]) -> None:
+    """Systems are compared segment by segment; those of different streams cannot be."""
+    if len(steps) != len(others):
+        raise InputError(f"{one} and {other} saw different streams: {len(steps)} and {len(others)} segments")
+    for mine, theirs in zip(steps, others, strict=True):
+        if mine.proposal.segment.id != theirs.proposal.segment.id:
+            ids = f"{mine.proposal.segment.id!r} and {theirs.proposal.segment.id!r}"
+            raise InputError(f"{one} and {other} saw different streams: step {mine.index} is segment {ids}")
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """`systems` maps names to the steps of their traces; all of them saw the same stream.
@@ -63,9 +73,9 @@ class Evaluation:
     _rows: dict[tuple[str, int], Array] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        lengths = {name: len(steps) for name, steps in self.systems.items()}
-        if len(set(lengths.values())) > 1:
-            raise InputError("the systems saw different streams: " + ", ".join(f"{n} {k}" for n, k in lengths.items()))
+        (first, steps), *others = self.systems.items()
+        for name, other in others:
+            _check_same_stream(first, steps, name, other)
 
     def results(self) -> Iterator[Result]:
         """Every system, every metric, in the order asked for."""
@@ -102,7 +112,7 @@ class Evaluation:
         """The curve less the baseline's."""
         if self.baseline is None:
             raise InputError("a difference needs a baseline")
-        return self.curve(system, metric) - self.curve(self.baseline, metric)
+        return curves.difference(metric, self.rows(system, metric), self.rows(self.baseline, metric))
 
     def blockwise(self, system: str, metric: Additive, words: int) -> Array:
         return curves.blockwise(metric, self.rows(system, metric), self.ends(words))
@@ -117,7 +127,10 @@ class Evaluation:
     def rows(self, system: str, metric: Additive) -> Array:
         key = (system, id(metric))
         if key not in self._rows:
-            self._rows[key] = metric.rows(self.systems[system])
+            try:
+                self._rows[key] = metric.rows(self.systems[system])
+            except InputError as error:
+                raise InputError(f"{system}: {error}") from error
         return self._rows[key]
 
     @cached_property

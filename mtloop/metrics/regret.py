@@ -41,6 +41,7 @@ class MeanReward(Additive):
     """
 
     name = "reward"
+    best = 1
 
     def __init__(self, sentence: SentenceMetric | None = None) -> None:
         self.sentence = sentence

@@ -71,7 +71,7 @@ class Slope:
 
     @property
     def signature(self) -> str:
-        errors = self.metric.name if not self.metric.higher_is_better else f"100-{self.metric.name}"
+        errors = self.metric.name if not self.metric.higher_is_better else f"{self.metric.best:g}-{self.metric.name}"
         parts = f"model:{self.model}|errors:{errors}|block:{self.words}w|bs:{self.samples}|seed:{self.seed}"
         return f"{parts}|{self.metric.signature}"
 
@@ -100,7 +100,7 @@ class Slope:
 
     def _observed(self, summed: Array) -> Array:
         values = self.metric.aggregate(summed.reshape(-1, summed.shape[-1])).reshape(summed.shape[:-1])
-        return 100 - values if self.metric.higher_is_better else values
+        return self.metric.best - values if self.metric.higher_is_better else values
 
     def _without_zeros(self, errors: Array, sums: Array) -> Array:
         if isinstance(self.metric, TER):

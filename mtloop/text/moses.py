@@ -20,7 +20,16 @@ def tokenise(text: str, language: str) -> list[str]:
     >>> tokenise("Klicken Sie auf „OK“.", "de")
     ['Klicken', 'Sie', 'auf', '„', 'OK', '“', '.']
     """
-    return list(_tokeniser(language.partition("-")[0]).tokenize(text, escape=False))
+    return list(_tokeniser(base_language(language)).tokenize(text, escape=False))
+
+
+def base_language(code: str) -> str:
+    """The language of a code, without region or case.
+
+    >>> base_language("de_AT"), base_language("DE")
+    ('de', 'de')
+    """
+    return code.lower().replace("_", "-").partition("-")[0]
 
 
 class Truecaser:

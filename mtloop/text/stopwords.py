@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mtloop.core.errors import InputError
+from mtloop.text.moses import base_language
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class StopWords:
         """The stopwords-iso list of a language, by its two-letter code ("de", also "de-AT")."""
         import stopwordsiso
 
-        code = language.lower().replace("_", "-").partition("-")[0]
+        code = base_language(language)
         if not stopwordsiso.has_lang(code):
             known = ", ".join(sorted(stopwordsiso.langs()))
             raise InputError(f"no stop list for language {language!r}; give one with --stopwords FILE, or use: {known}")

@@ -14,7 +14,7 @@ import pytest
 import sacrebleu
 from helpers.said import Said
 
-from mtloop.core import Header, TraceWriter, run
+from mtloop.core import Header, Segment, TraceWriter, Truth, run
 from mtloop.data import pairs
 from mtloop.judges import PostEditor
 from mtloop.translators import Recorded
@@ -372,3 +372,101 @@ def test_subwords_in_place_of_words(mtloop: Call, files: Path) -> None:
     found, wanted, signature = recall(mtloop, files, "--spm", files / "m.model")
     assert 0 < found <= wanted
     assert "spm-m.model" in signature
+
+
+def test_names_tell_all_files_apart(mtloop: Call, files: Path) -> None:
+    (files / "y").mkdir()
+    text = (files / "hyp.txt").read_text()
+    (files / "y" / "hyp.txt").write_text(text)
+    (files / "hyp.txt.gz").write_bytes(gzip.compress(text.encode()))
+    paths = [files / "hyp.txt", files / "y" / "hyp.txt", files / "hyp.txt.gz", files / "y" / ".." / "hyp.txt"]
+    hyps = [word for path in paths for word in ("--hyp", path)]
+    said = mtloop("score", "--ref", files / "ref.txt", *hyps, "--metrics", "ter", "--format", "json")
+    assert len({row["system"] for row in json.loads(said.out)}) == 3
+
+
+def test_own_ids_and_left_out_rows(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("id\tsource\ttarget\n3\ta\tA\n1\tb\tB\n2\tc\t\n4\td\tD\n\n")
+    (tmp_path / "h.txt").write_text("A\nB\nC\nD\n")
+    said = mtloop(
+        "score", "--data", tmp_path / "t.tsv", "--hyp", tmp_path / "h.txt", "--metrics", "ter", "--format", "json"
+    )
+    assert json.loads(said.out)[0]["numerator"] == 0
+    assert "3 pairs, 1 skipped (1 untranslated)" in said.err
+
+
+def test_the_column_mt_is_compared_with_a_baseline(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "pe.tsv").write_text("source\tmt\tpost_edit\nSave\tRetten\tSpeichern\n")
+    (tmp_path / "base.txt").write_text("Sichern\n")
+    said = mtloop(
+        "score",
+        "--data",
+        tmp_path / "pe.tsv",
+        "--baseline",
+        tmp_path / "base.txt",
+        "--metrics",
+        "ter",
+        "--format",
+        "json",
+    )
+    assert [row["system"] for row in json.loads(said.out)] == ["base", "mt"]
+
+
+def test_traces_of_different_streams_are_not_compared(mtloop: Call, files: Path) -> None:
+    for name, number in (("a", 0), ("b", 5)):
+        stream = [(Segment(str(number + i), "s"), Truth(("r",))) for i in range(3)]
+        with TraceWriter(files / f"{name}.jsonl", Header()) as trace:
+            for step in run(stream, Recorded({str(number + i): "r" for i in range(3)}), PostEditor()):
+                trace.write(step)
+    said = mtloop("score", files / "a.jsonl", "--baseline", files / "b.jsonl")
+    assert said.code == 2
+    assert "saw different streams" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--ref", "ref.txt", "--ref", "stop.txt", "--ref", "three.txt", "--hyp", "hyp.txt"], "no partner"),
+        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--seed", "-1"], "--seed"),
+        (["--data", "d.tsv", "--ref", "ref.txt"], "leave out --ref"),
+        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--columns", "source=a"], "--columns names"),
+        (["--src", "ref.txt", "--hyp", "hyp.txt"], "--src needs --ref"),
+        (["ref.txt", "hyp.txt"], "texts are given with --ref and --hyp"),
+        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--curves", "."], "--curves takes the name of a file"),
+        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--metrics", "rr", "--curves", "c.csv"], "--curves needs a metric"),
+        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--metrics", "slope-ca-rr"], "adds up"),
+    ],
+)
+def test_what_would_be_ignored_or_break_is_said(
+    mtloop: Call, files: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    (files / "three.txt").write_text("a\nb\nc\n")
+    (files / "d.tsv").write_text("source\ttarget\na\tb\n")
+    monkeypatch.chdir(files)
+    said = mtloop("score", *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert says in said.err
+    assert not (files / "c.csv").exists()
+
+
+def test_the_language_may_be_written_in_many_ways(mtloop: Call, files: Path) -> None:
+    signatures = {recall(mtloop, files, "--lang", code) for code in ("de", "DE", "de_AT", "de-at")}
+    assert len(signatures) == 1
+
+
+def test_a_link_stays_a_link(mtloop: Call, files: Path) -> None:
+    (files / "real.csv").write_text("")
+    (files / "link.csv").symlink_to("real.csv")
+    mtloop(
+        "score",
+        "--ref",
+        files / "ref.txt",
+        "--hyp",
+        files / "hyp.txt",
+        "--metrics",
+        "ter",
+        "--curves",
+        files / "link.csv",
+    )
+    assert (files / "link.csv").is_symlink()
+    assert (files / "real.csv").read_text().startswith("segment")

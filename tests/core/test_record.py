@@ -12,7 +12,8 @@ import pytest
 from helpers.learners import Chained, Saved
 from helpers.stream import SCHEDULES, STREAM, post_editor
 
-from mtloop.core import Header, Learner, Schedule, record
+from mtloop.core import Header, Learner, Schedule, TraceError, record
+from mtloop.core.record import Snapshots
 
 HEADER = Header(config={"name": "test"})
 
@@ -63,6 +64,23 @@ def test_only_the_newest_snapshots_are_kept_and_no_unfinished_one_counts(tmp_pat
     assert len(list((tmp_path / "t.state").iterdir())) == 2
     (tmp_path / "t.state" / "unfinished").mkdir()
     finished(tmp_path / "t.jsonl", Saved(), every=1)
+
+
+def test_snapshots_of_an_earlier_run_are_not_used(tmp_path: Path) -> None:
+    whole = finished(tmp_path / "whole.jsonl", Saved(), every=5)
+    finished(tmp_path / "t.jsonl", Saved(), every=3)
+    (tmp_path / "t.jsonl").unlink()
+    left = Saved()
+    left.state_ = "other"
+    Snapshots(tmp_path / "t.jsonl").save(left, 6)
+    list(islice(record(tmp_path / "t.jsonl", HEADER, STREAM, Saved(), post_editor, every=5), 7))
+    assert finished(tmp_path / "t.jsonl", Saved(), every=5) == whole
+
+
+def test_a_stream_shorter_than_its_trace_is_refused(tmp_path: Path) -> None:
+    finished(tmp_path / "t.jsonl", Chained())
+    with pytest.raises(TraceError, match="the stream only 3 segments"):
+        list(record(tmp_path / "t.jsonl", HEADER, STREAM[:3], Chained(), post_editor))
 
 
 CHILD = """

@@ -100,10 +100,24 @@ def test_a_broken_trace_names_its_line(tmp_path: Path, content: bytes, says: str
 
 def test_the_same_step_twice_is_an_error(tmp_path: Path) -> None:
     written(tmp_path / "t.jsonl", step(0), step(0))
-    with pytest.raises(TraceError, match="a second time"):
+    with pytest.raises(TraceError, match="stands where step 1 should"):
         Trace.read(tmp_path / "t.jsonl")
 
 
 def test_a_missing_trace_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be read: No such file"):
         Trace.read(tmp_path / "none.jsonl")
+
+
+def test_what_is_no_trace_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("precious")
+    with pytest.raises(TraceError, match="is no trace"):
+        TraceWriter(tmp_path / "notes.txt", HEADER)
+    assert (tmp_path / "notes.txt").read_text() == "precious"
+
+
+def test_a_configuration_with_tuples_is_continued(tmp_path: Path) -> None:
+    header = Header(config={"layers": (1, 2)})  # type: ignore[dict-item]
+    TraceWriter(tmp_path / "t.jsonl", header).close()
+    with TraceWriter(tmp_path / "t.jsonl", header) as trace:
+        assert trace.past == []
