@@ -49,7 +49,7 @@ class Files:
 
     @property
     def baseline_name(self) -> str | None:
-        return None if self.baseline is None else self._names[self.baseline.resolve()]
+        return None if self.baseline is None else self._names[self.baseline]
 
     @cached_property
     def left_out(self) -> str:
@@ -69,7 +69,7 @@ class Files:
         return unique_names([*first, *self.traces, *self.hyps])
 
     def _steps(self, path: Path, name: str) -> list[Step]:
-        if path in {trace.resolve() for trace in self.traces} or is_trace(path):
+        if path in self.traces or is_trace(path):
             return self._with_truth(read_steps(path), path)
         return self._judged(self._hypotheses(path), name)
 
@@ -143,17 +143,17 @@ def is_trace(path: Path) -> bool:
 
 
 def unique_names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Short names where they tell the files apart, else the paths; by resolved path, so that each file counts once.
+    """Short names where they tell the files apart, else the paths; a file given twice counts once.
 
-    >>> list(unique_names([Path("a/out.txt"), Path("b/out.txt"), Path("base.txt.gz")]).values())
+    >>> list(unique_names([Path("a/out.txt"), Path("b/out.txt"), Path("base.txt.gz"), Path("a/../a/out.txt")]).values())
     ['a/out.txt', 'b/out.txt', 'base']
     """
-    distinct = {path.resolve(): path for path in reversed(paths)}
-    distinct = {path.resolve(): distinct[path.resolve()] for path in paths}
-    short = {where: _short(path) for where, path in distinct.items()}
-    often = Counter(short.values())
-    names = {where: short[where] if often[short[where]] == 1 else str(path) for where, path in distinct.items()}
-    return names if len(set(names.values())) == len(names) else {where: str(path) for where, path in distinct.items()}
+    first: dict[Path, Path] = {}
+    for path in paths:
+        first.setdefault(path.resolve(), path)
+    often = Counter(map(_short, first.values()))
+    names = {path: _short(path) if often[_short(path)] == 1 else str(path) for path in first.values()}
+    return names if len(set(names.values())) == len(names) else {path: str(path) for path in names}
 
 
 def _short(path: Path) -> str:
