@@ -1,4 +1,4 @@
-# make demo   set up, run the main job on what the package embeds, say where the report lies
+# make demo   set up, run every learning method on the demo document, say where the report lies
 # make test   set up, then every check: lint, types, architecture, tests
 # make format mend what ruff can mend
 
@@ -28,13 +28,13 @@ format: .venv/test.stamp
 	$(PYTHON) scripts/check_python.py
 	$(PYTHON) -m venv .venv
 
-.venv/demo.stamp: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[report]'
+.venv/demo.stamp: .venv/bin/python pyproject.toml constraints.txt models/en-de/pyproject.toml
+	$(PIP) -e '.[nmt,report]' ./models/en-de
 	touch $@
 
-.venv/test.stamp: .venv/bin/python pyproject.toml constraints.txt scripts/system-packages
+.venv/test.stamp: .venv/bin/python pyproject.toml constraints.txt models/en-de/pyproject.toml scripts/system-packages
 	scripts/system-packages
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev]' ./models/en-de
 	touch $@ .venv/demo.stamp
 
 clean:

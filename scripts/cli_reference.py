@@ -18,9 +18,10 @@ def reference() -> str:
 
 
 def _section(verb: str) -> str:
-    command = cli.get_command(click.Context(cli), verb)
+    parent = click.Context(cli, info_name="mtloop", **cli.context_settings | {"max_content_width": 100})
+    command = cli.get_command(parent, verb)
     assert command is not None
-    context = click.Context(command, info_name=f"mtloop {verb}", max_content_width=100, terminal_width=100)
+    context = click.Context(command, parent=parent, info_name=verb, terminal_width=100)
     return f"## mtloop {verb}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
 
 

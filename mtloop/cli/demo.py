@@ -3,43 +3,62 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from mtloop.cli.inputs import PATH, Inputs
 
+METHODS = "baseline,bias,top,fixed,full,lasso"
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-u,slope-ca"
+BLOCK_WORDS = 250  # the document is short, and so are its blocks
 
 EPILOG = """
 \b
-Example:
+Examples:
   mtloop demo --out out/demo
+  mtloop demo --recorded       (no model: two recorded systems, scored in seconds)
 """
 
 
 @click.command(epilog=EPILOG)
-@click.option("--out", type=PATH, default=Path("mtloop-demo"), show_default=True, help="Folder for the report.")
-def command(out: Path) -> None:
-    """Score the demo document: a software manual, translated by a static and by an adapting system."""
+@click.option("--out", type=PATH, default=Path("mtloop-demo"), show_default=True, help="Folder for traces and report.")
+@click.option("--recorded", is_flag=True, help="Score two recorded systems in place of running the embedded model.")
+def command(out: Path, recorded: bool) -> None:
+    """Translate the demo document, a software manual, with every learning method, and compare them."""
+    with as_file(files("mtloop") / "demo") as demo:
+        if recorded or not (find_spec("torch") and find_spec("mtloop_en_de")):
+            score_recorded(demo, out)
+        else:
+            compare_methods(demo, out)
+
+
+def compare_methods(demo: Path, out: Path) -> None:
+    from mtloop.cli.compare import compare_traces, run_all
+
+    traces = run_all(METHODS.split(","), out, 2, "de", {"data": demo / "manual.en-de.tsv"})
+    compare_traces(traces, out, METRICS, "de", BLOCK_WORDS)
+
+
+def score_recorded(demo: Path, out: Path) -> None:
     from mtloop.cli import tables
     from mtloop.report import write_report
 
-    with as_file(files("mtloop") / "demo") as demo:
-        evaluation = demo_inputs(demo).evaluation()
-        results = list(evaluation.results())
-        written = write_report(evaluation, out / "report.html", title="The demo document", results=results)
+    evaluation = recorded_inputs(demo).evaluation()
+    results = list(evaluation.results())
+    written = write_report(evaluation, out / "report.html", title="The demo document", results=results)
     click.echo(tables.as_table(evaluation, results))
     click.echo(f"The report: {written[0]}")
 
 
-def demo_inputs(demo: Path) -> Inputs:
-    """The demo document's files, and how it is measured; blocks are short, as the document is."""
+def recorded_inputs(demo: Path) -> Inputs:
+    """The recorded systems: one that never learns, and one that does."""
     return Inputs(
         data=demo / "manual.en-de.tsv",
         hyps=(demo / "adapting.txt",),
         baseline=demo / "static.txt",
         language="de",
         names=METRICS,
-        block_words=250,
+        block_words=BLOCK_WORDS,
     )

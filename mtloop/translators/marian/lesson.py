@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import threshold
 
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.tape import Gradient, Tape
 from mtloop.translators.marian.weights import OUTPUT
+
+NOTHING = 1e-30  # a probability this small moves no weight, but its products are denormal, and those are slow
 
 
 @dataclass
@@ -50,7 +53,7 @@ def study(
         log_probabilities = model.logits(states, extra_bias).log_softmax(-1)
         wanted = torch.arange(len(target)), torch.tensor(target)
         loss = -float(log_probabilities[wanted].mean())
-        error = log_probabilities.exp_()
+        error = threshold(log_probabilities.exp_(), NOTHING, 0.0, inplace=True)
         error[wanted] -= 1.0
         error /= len(target)
     return Lesson(loss, states, error, tape, model)

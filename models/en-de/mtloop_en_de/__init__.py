@@ -1,0 +1,1 @@
+"""The embedded English-German model: data only."""

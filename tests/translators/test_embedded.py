@@ -1,0 +1,47 @@
+"""The model that comes with the package: it loads, translates, and learns a term from one correction."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from mtloop.config.methods import METHODS, make_learner
+from mtloop.core import PostEdit, Proposal, Segment
+from mtloop.translators.marian.find import find_model
+from mtloop.translators.marian.model import Marian
+
+
+@pytest.fixture(scope="module")
+def model() -> Marian:
+    torch.set_num_threads(1)
+    return Marian.load(find_model("en-de"))
+
+
+def test_its_shape_is_the_papers(model: Marian) -> None:
+    shape = model.shape
+    assert (shape.encoder_layers, shape.decoder_layers, shape.width, shape.heads) == (6, 3, 256, 8)
+    assert model.weights.table("lm_head.weight") != model.weights.table("model.decoder.embed_tokens.weight")
+
+
+def test_it_translates(model: Marian) -> None:
+    text = make_learner("baseline", model).propose(Segment("1", "Click Save to save the file.")).text
+    assert "Datei" in text
+    assert "speichern" in text.lower()
+
+
+def test_one_correction_is_enough_for_the_next_segment(model: Marian) -> None:
+    """Before, teach, after: a pane is a `Leiste` to the base; told once that it is a `Bereich`, `full` has it right."""
+    learner = make_learner("full", model)
+    later = [Segment("2", "The pane shows all records."), Segment("3", "Click the pane.")]
+    assert not any("Bereich" in learner.propose(segment).text for segment in later)
+    learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
+    assert all("Bereich" in learner.propose(segment).text for segment in later)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_on_it(model: Marian, method: str) -> None:
+    learner = make_learner(method, model)
+    learned = learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
+    assert learned.rejected is None
+    assert learned.updates == (0 if method == "baseline" else learned.updates)
+    assert learner.propose(Segment("1", "Open the pane.")).text
