@@ -1,7 +1,8 @@
-"""Writes docs/cli.md from the help texts: python scripts/cli_reference.py"""
+"""Writes docs/cli.md from the help texts: python scripts/cli_reference.py (with `-` to standard output)"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -26,4 +27,7 @@ def _section(verb: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(reference(), encoding="utf-8")
+    if sys.argv[1:] == ["-"]:
+        sys.stdout.buffer.write(reference().encode())
+    else:
+        PAGE.write_text(reference(), encoding="utf-8")

@@ -20,7 +20,8 @@ VERBS = {
     "report": "one HTML file with curves, slopes, tables and segments to browse, and pictures",
     "translate": "translate standard input, with what was learned if a delta is given",
     "model": "convert, inspect, and choose what learns",
-    "demo": "score the demo document that comes with the package and write its report",
+    "train": "train a Marian model from parallel text",
+    "demo": "let the embedded model learn the demo document with every method, and compare them",
 }
 
 

@@ -1,0 +1,150 @@
+"""`mtloop train`: a base model from parallel text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mtloop.core.errors import InputError
+from mtloop.data import parse_columns, read_aligned, stream
+from mtloop.data.files import kind_of, lines
+from mtloop.translators.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from mtloop.translators.training.vocabulary import Vocabulary
+
+F = TypeVar("F", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+TYPES = {"int": int, "int | None": int, "float": float, "float | None": float, "str": str}
+
+EPILOG = """
+\b
+Examples:
+  mtloop train --data train.en-de.tsv.xz --valid dev.tsv --minutes 60 --out my-model
+  mtloop train --src train.en --tgt train.de --source-lang en --target-lang de --steps 20000 --out my-model
+  mtloop train --data train.tsv --valid dev.tsv --minutes 90 --out my-model --resume
+  mtloop train --data tokenised.tsv --vocab word --vocab-size 30000 --steps 5000 --out words
+\b
+Files:
+  .tsv with two columns, source and target, or with a header line that names them; .csv .tmx .xlf .po .mo;
+  all of them also packed (.gz .xz .zst). The model folder loads with Hugging Face's MarianMTModel.
+"""
+
+
+def recipe_options(command: F) -> F:
+    """An option for each part of a recipe."""
+    for part in reversed(fields(Recipe)):
+        command = _option(part)(command)
+    return command
+
+
+def _option(part: Field[Any]) -> Callable[[F], F]:
+    flag, text = "--" + part.name.replace("_", "-"), part.metadata["help"]
+    if part.default is False:
+        return click.option(flag, part.name, is_flag=True, help=text)
+    shown = part.default is not None
+    return click.option(
+        flag, part.name, type=TYPES[str(part.type)], default=part.default, show_default=shown, help=text
+    )
+
+
+@click.command(epilog=EPILOG)
+@click.option("--data", multiple=True, type=PATH, help="Source and target in one file; again for a further file.")
+@click.option("--src", "sources", multiple=True, type=PATH, help="Source text, a line a segment; with --tgt.")
+@click.option("--tgt", "targets", multiple=True, type=PATH, help="Target text, in the order of --src.")
+@click.option("--columns", default="", metavar="source=A,target=B", help="Names of the columns in --data.")
+@click.option("--valid", type=PATH, help="Pairs that choose the best checkpoint, by BLEU.")
+@click.option("--test", "tests", multiple=True, metavar="NAME=FILE", help="Pairs that are only reported.")
+@click.option("--out", required=True, type=PATH, help="Folder for the model.")
+@click.option("--work", type=PATH, help="Folder for tokens and checkpoint.  [default: OUT/work]")
+@click.option("--resume", is_flag=True, help="Go on with a training that was stopped.")
+@click.option("--spm", nargs=2, type=PATH, default=None, help="Vocabularies of an earlier training: source, target.")
+@click.option("--shard-mb", type=click.FloatRange(min=0, min_open=True), help="Write weights in files of this size.")
+@click.option("--about", type=PATH, help="Markdown for the model card: the data and their licences.")
+@click.option("--device", help="Where to compute.  [default: cuda where there is one, else cpu]")
+@click.option("--workers", default=os.cpu_count() or 1, help="Processes that encode text.  [default: all cores]")
+@recipe_options
+def command(
+    data: tuple[Path, ...],
+    sources: tuple[Path, ...],
+    targets: tuple[Path, ...],
+    columns: str,
+    valid: Path | None,
+    tests: tuple[str, ...],
+    spm: tuple[Path, Path] | None,
+    about: Path | None,
+    **settings: Any,
+) -> None:
+    """Train a Marian model; its folder is a base for `run` and `translate`."""
+    from mtloop.translators.training import Job
+
+    recipe = Recipe(**{part.name: settings.pop(part.name) for part in fields(Recipe)})
+    if not data and not sources:
+        raise InputError("nothing to train on: give --data, or --src and --tgt")
+    job = Job(
+        pairs=_pairs(data, sources, targets, columns),
+        recipe=recipe,
+        valid=list(_read(valid, columns)) if valid else (),
+        tests={name: list(_read(path, columns)) for name, path in map(_named, tests)},
+        vocabularies=_vocabularies(spm) if spm else None,
+        about="\n".join(lines(about)) if about else "",
+        say=lambda text: click.echo(text, err=True),
+        **settings,
+    )
+    for name, score in job.run().items():
+        click.echo(f"{name}\t{score:.2f}")
+
+
+def _pairs(
+    data: Sequence[Path], sources: Sequence[Path], targets: Sequence[Path], columns: str
+) -> Iterator[tuple[str, str]]:
+    """Every pair of every file; read only when the training asks for them."""
+    if len(sources) != len(targets):
+        raise InputError(f"{len(sources)} --src but {len(targets)} --tgt; expected as many of each")
+    for path in data:
+        yield from _read(path, columns)
+    for source, target in zip(sources, targets, strict=True):
+        yield from zip(*read_aligned(source, target), strict=True)
+
+
+def _read(path: Path, columns: str) -> Iterator[tuple[str, str]]:
+    if not columns and kind_of(path) == ".tsv" and _headless(path):
+        return _two_columns(path)
+    return (
+        (segment.source, truth.references[0])
+        for segment, truth in stream(path, columns=parse_columns(columns))
+        if truth is not None
+    )
+
+
+def _headless(path: Path) -> bool:
+    """A table of two columns whose first line does not name them."""
+    first = next(lines(path)).split("\t")
+    return len(first) == 2 and "source" not in first
+
+
+def _two_columns(path: Path) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines(path), start=1):
+        cells = line.split("\t")
+        if len(cells) != 2:
+            message = f"{len(cells)} column{'s' * (len(cells) != 1)}; expected two, source and target"
+            raise InputError(message, path=path, line=number)
+        yield cells[0], cells[1]
+
+
+def _named(test: str) -> tuple[str, Path]:
+    name, equals, path = test.partition("=")
+    if not (name and equals and path):
+        raise InputError(f"--test {test!r} is not NAME=FILE")
+    return name, Path(path)
+
+
+def _vocabularies(spm: tuple[Path, Path]) -> tuple[Vocabulary, Vocabulary]:
+    from mtloop.translators.training.vocabulary import Vocabulary
+
+    return Vocabulary.load(spm[0]), Vocabulary.load(spm[1])
