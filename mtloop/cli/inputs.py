@@ -42,7 +42,11 @@ _MEASURES = (
     click.option("--metrics", "names", metavar="A,B,...", help="Default: bleu,chrf,ter,sbleu; with --lang r0,r1,r01."),
     click.option("--stopwords", type=PATH, help="A stop list of your own, a word a line."),
     click.option("--truecase", type=PATH, help="A text to train the truecaser on; without one, case is kept."),
-    click.option("--seen", type=PATH, help="Training text: recall counts only words that are not in it."),
+    click.option(
+        "--seen",
+        type=PATH,
+        help="Training text, or a model's seen-words.npy: recall counts only words that are not in it.",
+    ),
     click.option("--spm", type=PATH, help="A SentencePiece model: recall of subwords, without a stop list."),
     click.option("--vocabulary", type=PATH, help="Training text for the out-of-vocabulary rate (metric oov)."),
     click.option("--oracle", type=PATH, help="Trace of an oracle system, for metric regret."),

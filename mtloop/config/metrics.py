@@ -13,7 +13,7 @@ from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Metric
 from mtloop.core.types import Step
 from mtloop.data import read_lines
-from mtloop.metrics.adaptation import Recall, parse_recall
+from mtloop.metrics.adaptation import Recall, Seen, parse_recall
 from mtloop.metrics.base import Additive
 from mtloop.metrics.effort import HTER, KSMR, WordPrediction
 from mtloop.metrics.quality import BLEU, SBLEU, TER, ChrF, RewardBLEU
@@ -24,6 +24,7 @@ from mtloop.metrics.slope import Model, Slope
 from mtloop.text.moses import Truecaser
 from mtloop.text.stopwords import StopWords
 from mtloop.text.units import ContentWords, Subwords, Units
+from mtloop.translators.training.seen import SeenWords
 
 GROUP = "mtloop.metrics"  # the entry-point group through which plugins add metrics
 
@@ -52,10 +53,12 @@ class MetricOptions:
         return ContentWords(self._language, self._stopwords, self._truecaser)
 
     @cached_property
-    def seen_words(self) -> frozenset[str] | None:
-        """The units of the training text, so that only novel ones count."""
+    def seen_words(self) -> Seen | None:
+        """The units of the training text, or the hashed words a model was trained on; only novel ones count."""
         if self.seen is None:
             return None
+        if self.seen.suffix == ".npy":
+            return SeenWords.load(self.seen)
         return frozenset().union(*map(self.units, read_lines(self.seen)))
 
     @cached_property

@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from mtloop.core.types import Step
 from mtloop.metrics.base import Array, Ratio, references
 from mtloop.text.units import Units
+
+
+class Seen(Protocol):
+    """Words known before, as a set or as a set of hashes."""
+
+    def __contains__(self, word: object, /) -> bool: ...
+
+    def __len__(self) -> int: ...
 
 
 class Recall(Ratio):
@@ -22,7 +31,7 @@ class Recall(Ratio):
     Columns: found, wanted.
     """
 
-    def __init__(self, units: Units, ks: Collection[int] = (0,), seen: Collection[str] | None = None) -> None:
+    def __init__(self, units: Units, ks: Collection[int] = (0,), seen: Seen | None = None) -> None:
         """`seen` (say, the words of the training data) leaves only truly novel words to be counted."""
         self.units, self.ks, self.seen = units, frozenset(ks), seen
         self.name = recall_name(self.ks)

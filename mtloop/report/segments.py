@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from mtloop.core.types import JSON, Step
-from mtloop.metrics.adaptation import Recall
+from mtloop.metrics.adaptation import Recall, Seen
 from mtloop.metrics.base import Additive
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.names import title
@@ -44,7 +44,7 @@ class DueWords:
     """
 
     units: Callable[[str], frozenset[str]]
-    seen: Collection[str] = ()
+    seen: Seen = ()
 
     def __call__(self, steps: Sequence[Step]) -> list[JSON]:
         appearances: Counter[str] = Counter()

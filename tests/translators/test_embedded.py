@@ -45,3 +45,15 @@ def test_every_method_runs_on_it(model: Marian, method: str) -> None:
     assert learned.rejected is None
     assert learned.updates == (0 if method == "baseline" else learned.updates)
     assert learner.propose(Segment("1", "Open the pane.")).text
+
+
+def test_its_training_words_tell_what_is_novel() -> None:
+    from pathlib import Path
+
+    from mtloop.config.metrics import MetricOptions
+
+    seen = MetricOptions(language="de", seen=Path(find_model("en-de")) / "seen-words.npy").seen_words
+    assert seen is not None
+    assert "Datei" in seen
+    assert "Ordavelhandbuch" not in seen
+    assert len(seen) > 500_000
