@@ -52,7 +52,8 @@ class DueWords:
 
     def _of(self, step: Step, appearances: Counter[str]) -> list[JSON]:
         target = step.references[0]
-        wanted = sorted(self.units(target).difference(self.seen), key=lambda word: (target.find(word), word))
+        novel = (word for word in self.units(target) if word not in self.seen)
+        wanted = sorted(novel, key=lambda word: (target.find(word), word))
         due = [word for word in wanted if appearances[word] < 2]
         said = self.units(step.proposal.text) if due else frozenset()
         marked: list[JSON] = [f"{appearances[word] + 1}{'+' if word in said else '-'}{word}" for word in due]
