@@ -35,6 +35,7 @@ RATE, UPDATES, ENOUGH = 1e-2, 3, 2.0
 def main() -> None:
     options = parse()
     torch.set_num_threads(options.threads)
+    torch.set_flush_denormal(True)  # for both
     folder = find_model(options.model)
     pairs = [(s.source, t.references[0]) for s, t in first(read(options.data), options.segments)]
     plain, fast = Plain(folder), Fast(folder)
