@@ -42,7 +42,7 @@ def test_console_examples(page: Path, tmp_path: Path) -> None:
         run = subprocess.run(
             ["bash", "-c", command],
             cwd=tmp_path,
-            env=os.environ | {"PATH": path, "MTLOOP_DOCS": str(ROOT)},
+            env=os.environ | {"PATH": path},
             capture_output=True,
             text=True,
             timeout=120,
