@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
+from mtloop.core.errors import InputError
 from mtloop.translators.marian.lesson import Lesson
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.tape import Gradient
@@ -199,6 +200,7 @@ class Dense:
         return found
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        self._check_names(tensors)
         self._own, self._touched = None, self._untouched()
         for name, values in tensors.items():
             kind, _, rest = name.partition("/")
@@ -211,6 +213,12 @@ class Dense:
 
     def __post_init__(self) -> None:
         self._touched = self._untouched()
+
+    def _check_names(self, tensors: Mapping[str, Tensor]) -> None:
+        """What this scope does not own is the shared base's, and must not be written to."""
+        learned = {name.partition("/")[2].removesuffix("/ids").removesuffix("/values") for name in tensors}
+        if foreign := sorted(learned - self.names):
+            raise InputError(f"this delta holds {foreign[0]!r}, which does not learn here; was another choice made?")
 
     def _untouched(self) -> dict[str, set[int]]:
         """Input embeddings change row by row, unless they are the output matrix too."""

@@ -201,6 +201,18 @@ def test_a_delta_of_another_base_or_method_is_refused(small: Marian, tmp_path: P
         Delta.read(tmp_path / "junk")
 
 
+def test_a_delta_of_other_tensors_never_reaches_the_base(small: Marian) -> None:
+    """A choice of tensors for `fixed` that differs from the one the delta was learned with."""
+    one, other = (
+        AdaptiveNMT(Dense(small, frozenset([f"model.encoder.layers.{i}.fc1.bias"])), method="fixed") for i in (0, 1)
+    )
+    teach(one, *PAIRS[0])
+    before = small.weights["model.encoder.layers.0.fc1.bias"].clone()
+    with pytest.raises(InputError, match="another choice"):
+        other.become(one.delta())
+    assert torch.equal(small.weights["model.encoder.layers.0.fc1.bias"], before)
+
+
 def test_lasso_keeps_its_budgets_and_its_groups_are_exactly_zero_or_not(small: Marian) -> None:
     scope = Lasso(small, hidden_budget=3_000, row_budget=32 * 40, strength=1e-3)
     system = AdaptiveNMT(scope, method="lasso")

@@ -102,12 +102,6 @@ class Marian:
     def positions(self) -> Tensor:
         return _sinusoids(self.shape.positions, self.shape.width)
 
-    def check_length(self, ids: list[int], what: str = "source") -> None:
-        """Never cut silently: what does not fit is refused."""
-        if len(ids) > self.shape.positions:
-            limit = f"the model reads at most {self.shape.positions}"
-            raise InputError(f"a {what} of {len(ids)} tokens is too long, {limit}; split it into sentences")
-
     def _embed(self, name: str, ids: Tensor, tape: Tape | None) -> Tensor:
         rows = self.rows(name, ids)
         if tape:
