@@ -73,6 +73,12 @@ def _though(system: str, score: Score, objections: Mapping[str, Mapping[str, Sco
             yield f", though {curve} says {other.detail['verdict']} ({low:.1f} to {high:.1f})"
 
 
+def _objected(system: str, score: Score, objections: Mapping[str, Mapping[str, Score]]) -> Iterator[Markup]:
+    """The same where several systems were named before: the objection says of whom."""
+    for objection in _though(system, score, objections):
+        yield join([objection, " of ", _name(system)])
+
+
 def _easier(baseline: str | None, scores: Mapping[str, Score]) -> Iterator[Markup]:
     """A baseline that seems to learn betrays a stream that grows easier."""
     if baseline is not None and baseline in _with_verdict(scores, "learning") and len(scores) > 1:
@@ -85,7 +91,8 @@ def _nothing_shown(scores: Mapping[str, Score], objections: Mapping[str, Mapping
     if not any(score.defined for score in scores.values()):
         return join([f"No learning curve could be fitted ({score.detail.get('verdict', 'nothing to measure')})"])
     if len(scores) > 1:
-        return join(["No learning is shown: the 95 % interval of the slope covers 100 for ", _names(scores)])
+        told = ["No learning is shown: the 95 % interval of the slope covers 100 for ", _names(scores)]
+        return join([*told, *(part for name in scores for part in _objected(name, scores[name], objections))])
     told = [_name(system), " shows no learning: ", _doubling(score), ", which covers 100"]
     return join([*told, *_though(system, score, objections)])
 

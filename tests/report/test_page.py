@@ -228,3 +228,16 @@ def test_a_place_that_cannot_be_written_is_found_out_first(name: str, message: s
 def test_an_unknown_kind_of_picture_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown kind of picture: gif; known: png, svg"):
         check(tmp_path / "r.html", ("gif",))
+
+
+def test_a_curve_that_disagrees_is_not_kept_silent_among_several_systems() -> None:
+    from mtloop.core.score import Score
+    from mtloop.report.verdict import _nothing_shown
+
+    def slope(low: float, high: float, says: str) -> Score:
+        return Score("slope", (low + high) / 2, "", interval=(low, high), detail={"verdict": says})
+
+    flat, falling = slope(95, 101, "no learning shown"), slope(94, 99, "learning")
+    told = str(_nothing_shown({"a": flat, "b": flat}, {"CA": {"a": falling, "b": flat}}))
+    assert "though CA says learning (94.0 to 99.0) of <strong>a</strong>" in told
+    assert "<strong>b</strong>, though" in told
