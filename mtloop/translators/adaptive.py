@@ -10,7 +10,7 @@ from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segme
 from mtloop.translators.delta import Delta
 from mtloop.translators.guard import Guard
 from mtloop.translators.marian.lesson import Lesson, study
-from mtloop.translators.marian.model import Marian
+from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.search import Found, Limits, beam, greedy
 from mtloop.translators.scopes import NotFinite, Scope
 
@@ -49,6 +49,7 @@ class AdaptiveNMT:
         self.hopeless, self.harm = hopeless, harm
         self.guard, self.limits = guard or Guard(), limits or Limits()
         self.lessons_ = self.updates_ = 0
+        self._encoded: Encoded | None = None  # the source read last: who translates it is likely to learn from it next
 
     @property
     def model(self) -> Marian:
@@ -63,10 +64,10 @@ class AdaptiveNMT:
 
     def search(self, source: str, prefix: str = "") -> list[Found]:
         """The best translations of one piece, best first; beam search gives as many as it has beams."""
-        ids = self.model.source.encode(source)
+        encoded = self._read(self.model.source.encode(source))
         if self.beams == 1 or prefix:
-            return [greedy(self.model, ids, self.limits, self.scope.extra_bias, prefix, scored=False)]
-        return beam(self.model, ids, self.beams, self.limits, self.scope.extra_bias)
+            return [greedy(self.model, encoded, self.limits, self.scope.extra_bias, prefix, scored=False)]
+        return beam(self.model, encoded, self.beams, self.limits, self.scope.extra_bias)
 
     def pieces(self, source: str) -> Iterator[str]:
         """The source in pieces the model can read, cut between sentences where possible; nothing is left out."""
@@ -119,6 +120,7 @@ class AdaptiveNMT:
         try:
             while done < self.updates and lesson.perplexity > self.enough:
                 self.scope.update(lesson)
+                self._encoded = None
                 done += 1
                 if done < self.updates:
                     lesson = self._study(source, target)
@@ -131,10 +133,16 @@ class AdaptiveNMT:
 
     def _reject(self, reason: str, info: dict[str, JSON]) -> Learned:
         self.scope.rollback()
+        self._encoded = None
         return Learned(rejected=reason, info=info)
 
     def _study(self, source: list[int], target: list[int]) -> Lesson:
-        return study(self.model, source, target, self.scope.names, self.scope.extra_bias)
+        return study(self.model, self._read(source), target, self.scope.names, self.scope.extra_bias)
+
+    def _read(self, ids: list[int]) -> Encoded:
+        if self._encoded is None or self._encoded.ids != tuple(ids):
+            self._encoded = self.model.encode(ids)
+        return self._encoded
 
     def save(self, folder: Path) -> None:
         self.delta().write(folder / "delta.safetensors")
@@ -151,6 +159,7 @@ class AdaptiveNMT:
         """Take up what was learned before; it must have been learned on this base with this method."""
         delta.check(self.method, self._base_fingerprint())
         self.scope.restore(delta.tensors)
+        self._encoded = None
         self.lessons_, self.updates_ = delta.counters["lessons"], delta.counters["updates"]
 
     def _base_fingerprint(self) -> str:

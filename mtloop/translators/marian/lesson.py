@@ -6,13 +6,14 @@ The forward pass that measures the perplexity is the one the backward pass start
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
-from mtloop.translators.marian.model import Marian
+from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.tape import Gradient, Tape
 from mtloop.translators.marian.weights import OUTPUT
 
@@ -26,37 +27,42 @@ class Lesson:
     loss: float
     states: Tensor
     error: Tensor
-    _tape: Tape
+    _back: Callable[[Tensor, Tape], None]
+    _scope: frozenset[str]
     _model: Marian
 
     @property
     def perplexity(self) -> float:
         return math.exp(min(self.loss, 700.0))
 
+    @torch.no_grad()
     def gradients(self) -> dict[str, Gradient]:
         """The gradient of every tensor in the scope."""
-        output = self._model.weights.table(OUTPUT)
-        if output in self._tape.scope:
-            self._tape.of(output).products.append((self.error, self.states.detach()))
-        if self.states.requires_grad:
-            self.states.backward(self._model.logits_gradient(self.error))
-        return self._tape.collect()
+        tape, output = Tape(self._scope), self._model.weights.table(OUTPUT)
+        if output in self._scope:
+            tape.of(output).products.append((self.error, self.states))
+        if self._scope - {output}:
+            self._back(self._model.logits_gradient(self.error), tape)
+        return tape.gradients
 
 
+@torch.no_grad()
 def study(
-    model: Marian, source: list[int], target: list[int], scope: frozenset[str], extra_bias: Tensor | None = None
+    model: Marian,
+    source: list[int] | Encoded,
+    target: list[int],
+    scope: frozenset[str],
+    extra_bias: Tensor | None = None,
 ) -> Lesson:
     """Run the pair through the model; `error` is the gradient of the loss by the logits: (p - truth) / length."""
-    tape = Tape(scope)
-    states = model.decode(model.encode(source, tape), target, tape)
-    with torch.no_grad():
-        log_probabilities = model.logits(states, extra_bias).log_softmax(-1)
-        wanted = torch.arange(len(target)), torch.tensor(target)
-        loss = -float(log_probabilities[wanted].mean())
-        error = threshold(log_probabilities.exp_(), NOTHING, 0.0, inplace=True)
-        error[wanted] -= 1.0
-        error /= len(target)
-    return Lesson(loss, states, error, tape, model)
+    states, back = model.decode(source if isinstance(source, Encoded) else model.encode(source), target)
+    log_probabilities = model.logits(states, extra_bias).log_softmax(-1)
+    wanted = torch.arange(len(target)), torch.tensor(target)
+    loss = -float(log_probabilities[wanted].mean())
+    error = threshold(log_probabilities.exp_(), NOTHING, 0.0, inplace=True)
+    error[wanted] -= 1.0
+    error /= len(target)
+    return Lesson(loss, states, error, back, scope, model)
 
 
 @torch.no_grad()

@@ -9,19 +9,21 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from mtloop.core.errors import InputError
-from mtloop.translators.marian.tape import Tape, linear
+from mtloop.translators.marian.layers import ACTIVATIONS, Back, cross_attention, feed_forward, norm, self_attention
+from mtloop.translators.marian.tape import Tape
 from mtloop.translators.marian.vocabulary import Vocabulary, load_vocabularies
 from mtloop.translators.marian.weights import LOGITS_BIAS, OUTPUT, SOURCE, TARGET, Shape, Weights, load_weights
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "swish": F.silu,
-    "silu": F.silu,
-    "relu": F.relu,
-    "gelu": F.gelu,
-}
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A source that was read: its ids, its states (length, width), and the way back into the encoder."""
+
+    ids: tuple[int, ...]
+    states: Tensor
+    back: Callable[[Tensor, Tape], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,44 +51,90 @@ class Marian:
     def with_weights(self, weights: Weights) -> Marian:
         return Marian(self.shape, self.source, self.target, weights, self.folder)
 
-    def encode(self, ids: list[int], tape: Tape | None = None) -> Tensor:
-        """The source as the decoder sees it: (length, width)."""
-        x = self._embed(SOURCE, torch.tensor(ids), tape)
+    def encode(self, ids: list[int]) -> Encoded:
+        """The source as the decoder sees it."""
+        x, backs = self._embed(SOURCE, where := torch.tensor(ids)), []
         for layer in range(self.shape.encoder_layers):
-            prefix = f"model.encoder.layers.{layer}"
-            x = self._norm(
-                x + self._self_attention(x, prefix, tape, causal=False), f"{prefix}.self_attn_layer_norm", tape
-            )
-            x = self._norm(x + self._feed_forward(x, prefix, tape), f"{prefix}.final_layer_norm", tape)
-        return x
+            x, back = self._encoder_layer(x, f"model.encoder.layers.{layer}")
+            backs.append(back)
 
-    def decode(self, memory: Tensor, ids: list[int], tape: Tape | None = None) -> Tensor:
-        """The decoder's last states before each of `ids` is predicted: (length, width)."""
-        x = self._embed(TARGET, torch.tensor([self.shape.start, *ids[:-1]]), tape)
+        def home(dx: Tensor, tape: Tape) -> None:
+            for layer in reversed(range(self.shape.encoder_layers)):
+                if not tape.reaches(*self._below("encoder", SOURCE, layer)):
+                    return
+                dx = backs[layer](dx, tape)
+            self._embed_back(SOURCE, where, dx, tape)
+
+        return Encoded(tuple(ids), x, home)
+
+    def decode(self, encoded: Encoded, ids: list[int]) -> tuple[Tensor, Callable[[Tensor, Tape], None]]:
+        """The decoder's last states before each of `ids` is predicted, (length, width), and the whole way back."""
+        x, backs = self._embed(TARGET, where := torch.tensor([self.shape.start, *ids[:-1]])), []
         for layer in range(self.shape.decoder_layers):
-            prefix = f"model.decoder.layers.{layer}"
-            x = self._norm(
-                x + self._self_attention(x, prefix, tape, causal=True), f"{prefix}.self_attn_layer_norm", tape
-            )
-            x = self._norm(
-                x + self._cross_attention(x, memory, prefix, tape), f"{prefix}.encoder_attn_layer_norm", tape
-            )
-            x = self._norm(x + self._feed_forward(x, prefix, tape), f"{prefix}.final_layer_norm", tape)
-        return x
+            x, back = self._decoder_layer(x, encoded.states, f"model.decoder.layers.{layer}")
+            backs.append(back)
+
+        def home(dx: Tensor, tape: Tape) -> None:
+            of_source, encoder = torch.zeros(()), tape.reaches("model.encoder.", self.weights.table(SOURCE))
+            for layer in reversed(range(self.shape.decoder_layers)):
+                if not (encoder or tape.reaches(*self._below("decoder", TARGET, layer))):
+                    return
+                dx, of_memory = backs[layer](dx, tape)
+                of_source = of_source + of_memory
+            self._embed_back(TARGET, where, dx, tape)
+            if encoder:
+                encoded.back(of_source, tape)
+
+        return x, home
+
+    def _below(self, side: str, table: str, layer: int) -> tuple[str, ...]:
+        """What a gradient still has to reach at this layer."""
+        return (self.weights.table(table), *(f"model.{side}.layers.{i}." for i in range(layer + 1)))
+
+    def _encoder_layer(self, x: Tensor, prefix: str) -> tuple[Tensor, Back]:
+        weights, shape = self.weights, self.shape
+        y, of_attention = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=False)
+        x, of_norm = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
+        y, of_inner = feed_forward(x, weights, prefix, shape.activation)
+        x, of_last = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
+
+        def back(dx: Tensor, tape: Tape) -> Tensor:
+            dx = of_last(dx, tape)
+            dx = of_norm(of_inner(dx, tape).add_(dx), tape)
+            return of_attention(dx, tape).add_(dx)
+
+        return x, back
+
+    def _decoder_layer(
+        self, x: Tensor, memory: Tensor, prefix: str
+    ) -> tuple[Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
+        weights, shape = self.weights, self.shape
+        y, of_attention = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=True)
+        x, of_norm = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
+        y, of_cross = cross_attention(x, memory, weights, f"{prefix}.encoder_attn", shape.heads)
+        x, of_second = norm(y.add_(x), weights, f"{prefix}.encoder_attn_layer_norm")
+        y, of_inner = feed_forward(x, weights, prefix, shape.activation)
+        x, of_last = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
+
+        def back(dx: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
+            dx = of_last(dx, tape)
+            dx = of_second(of_inner(dx, tape).add_(dx), tape)
+            through, of_memory = of_cross(dx, tape)
+            dx = of_norm(through.add_(dx), tape)
+            return of_attention(dx, tape).add_(dx), of_memory
+
+        return x, back
 
     def logits(self, states: Tensor, extra_bias: Tensor | None = None) -> Tensor:
         weights, bias = self.weights, self.weights[LOGITS_BIAS]
         logits = torch.addmm(bias if extra_bias is None else bias + extra_bias, states, weights[OUTPUT].t())
-        if (table := weights.table(OUTPUT)) in weights.pending:
-            logits -= weights.through(states, table)
+        logits = weights.through(logits, states, weights.table(OUTPUT))
         return weights.rows[OUTPUT].add_logits(logits, states) if OUTPUT in weights.rows else logits
 
     def logits_gradient(self, error: Tensor) -> Tensor:
         """From the gradient by the logits to that by the states."""
         weights = self.weights
-        gradient = error @ weights[OUTPUT]
-        if (table := weights.table(OUTPUT)) in weights.pending:
-            gradient -= weights.back(error, table)
+        gradient = weights.back(error @ weights[OUTPUT], error, weights.table(OUTPUT))
         rows = weights.rows.get(OUTPUT)
         return gradient if rows is None or not len(rows) else gradient.addmm_(error[:, rows.ids], rows.values)
 
@@ -94,7 +142,8 @@ class Marian:
         """Rows of an embedding, with what a user's model adds to them."""
         weights = self.weights
         rows = weights[name][ids]
-        for left, right in weights.pending.get(weights.table(name), ()):  # only where it is the output matrix too
+        if (table := weights.table(name)) in weights.pending:  # only where it is the output matrix too
+            left, right = weights.pending[table]
             rows = rows - left[:, ids].t() @ right
         return rows + weights.rows[name].gather(ids) if name in weights.rows else rows
 
@@ -102,41 +151,11 @@ class Marian:
     def positions(self) -> Tensor:
         return _sinusoids(self.shape.positions, self.shape.width)
 
-    def _embed(self, name: str, ids: Tensor, tape: Tape | None) -> Tensor:
-        rows = self.rows(name, ids)
-        if tape:
-            rows = tape.watch(self.weights.table(name), rows, ids, self.shape.padding)
-        return rows * self.shape.scale + self.positions[: len(ids)]
+    def _embed(self, name: str, ids: Tensor) -> Tensor:
+        return self.rows(name, ids) * self.shape.scale + self.positions[: len(ids)]
 
-    def _self_attention(self, x: Tensor, layer: str, tape: Tape | None, causal: bool) -> Tensor:
-        prefix = f"{layer}.self_attn"
-        query, key, value = linear(x, self.weights, f"{prefix}.fused", tape).chunk(3, dim=1)
-        return linear(self._attend(query, key, value, causal), self.weights, f"{prefix}.out_proj", tape)
-
-    def _cross_attention(self, x: Tensor, memory: Tensor, layer: str, tape: Tape | None) -> Tensor:
-        prefix = f"{layer}.encoder_attn"
-        query = linear(x, self.weights, f"{prefix}.q_proj", tape)
-        key, value = linear(memory, self.weights, f"{prefix}.fused", tape).chunk(2, dim=1)
-        return linear(self._attend(query, key, value, causal=False), self.weights, f"{prefix}.out_proj", tape)
-
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
-        queries, keys, values = (self.split(part).unsqueeze(0) for part in (query, key, value))
-        mixed = F.scaled_dot_product_attention(queries, keys, values, is_causal=causal)
-        return mixed.squeeze(0).transpose(0, 1).reshape(len(query), -1)
-
-    def split(self, x: Tensor) -> Tensor:
-        """(length, width) to (heads, length, width of a head)."""
-        return x.view(len(x), self.shape.heads, -1).transpose(0, 1)
-
-    def _feed_forward(self, x: Tensor, layer: str, tape: Tape | None) -> Tensor:
-        inner = ACTIVATIONS[self.shape.activation](linear(x, self.weights, f"{layer}.fc1", tape))
-        return linear(inner, self.weights, f"{layer}.fc2", tape)
-
-    def _norm(self, x: Tensor, name: str, tape: Tape | None) -> Tensor:
-        scale, shift = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
-        if tape:
-            scale, shift = tape.leaf(f"{name}.weight", scale), tape.leaf(f"{name}.bias", shift)
-        return F.layer_norm(x, (x.shape[-1],), scale, shift)
+    def _embed_back(self, name: str, ids: Tensor, dx: Tensor, tape: Tape) -> None:
+        tape.rows(self.weights.table(name), ids, dx * self.shape.scale, self.shape.padding)
 
 
 @lru_cache(maxsize=4)

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mtloop.translators.marian.model import ACTIVATIONS, Marian
+from mtloop.translators.marian.layers import ACTIVATIONS, split
+from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.vocabulary import SPACE
 from mtloop.translators.marian.weights import OUTPUT, TARGET, Weights
 
@@ -91,8 +92,8 @@ class DecoderLayer:
         self.activation = ACTIVATIONS[model.shape.activation]
         key, value = Affine.of(weights, f"{prefix}.encoder_attn.fused")(memory).chunk(2, dim=1)
         self.source_keys, self.source_values = (
-            model.split(key).transpose(1, 2).contiguous(),
-            model.split(value).contiguous(),
+            split(key, self.heads).transpose(1, 2).contiguous(),
+            split(value, self.heads).contiguous(),
         )
         size = (beams, self.heads, FIRST_ROOM, model.shape.width // self.heads)
         self.keys, self.values = torch.empty(size), torch.empty(size)
@@ -187,26 +188,32 @@ class Begun:
         return mask
 
 
+def read(model: Marian, source: list[int] | Encoded) -> Encoded:
+    """The source as the decoder needs it, unless it is so already."""
+    return source if isinstance(source, Encoded) else model.encode(source)
+
+
 @torch.no_grad()
 def greedy(
     model: Marian,
-    source: list[int],
+    source: list[int] | Encoded,
     limits: Limits,
     extra_bias: Tensor | None = None,
     prefix: str = "",
     scored: bool = True,
 ) -> Found:
     """The likeliest token at every step; without `scored` its log-probability is not asked for, and NaN."""
-    decoder = Decoder(model, model.encode(source), extra_bias=extra_bias)
+    encoded = read(model, source)
+    decoder = Decoder(model, encoded.states, extra_bias=extra_bias)
     begun = Begun(model, prefix) if prefix else None
-    longest = limits.longest(len(source), model.shape.positions)
+    longest = limits.longest(len(encoded.ids), model.shape.positions)
     return _walk(decoder, begun, longest, limits, _likeliest, scored)
 
 
 @torch.no_grad()
 def sample(
     model: Marian,
-    source: list[int],
+    source: list[int] | Encoded,
     limits: Limits,
     seed: int,
     temperature: float = 1.0,
@@ -219,8 +226,9 @@ def sample(
         share = (logits / temperature).softmax(-1).cumsum(-1)
         return min(int(torch.searchsorted(share, rng.random() * float(share[-1]))), len(share) - 1)
 
-    decoder = Decoder(model, model.encode(source), extra_bias=extra_bias)
-    longest = limits.longest(len(source), model.shape.positions)
+    encoded = read(model, source)
+    decoder = Decoder(model, encoded.states, extra_bias=extra_bias)
+    longest = limits.longest(len(encoded.ids), model.shape.positions)
     return _walk(decoder, None, longest, limits, draw, scored=True)
 
 
@@ -256,7 +264,7 @@ def _walk(
 @torch.no_grad()
 def beam(
     model: Marian,
-    source: list[int],
+    source: list[int] | Encoded,
     beams: int,
     limits: Limits,
     extra_bias: Tensor | None = None,
@@ -267,8 +275,9 @@ def beam(
     Hugging Face's rules: twice as many continuations as beams are looked at, only the first half may finish, a
     finished one scores log p / length^penalty, and the search ends when no running one can still beat the worst kept.
     """
-    decoder = Decoder(model, model.encode(source), beams, extra_bias)
-    longest = limits.longest(len(source), model.shape.positions)
+    encoded = read(model, source)
+    decoder = Decoder(model, encoded.states, beams, extra_bias)
+    longest = limits.longest(len(encoded.ids), model.shape.positions)
     running, scores = [[model.shape.start] for _ in range(beams)], torch.tensor([0.0] + [-1e9] * (beams - 1))
     finished: list[Found] = []
     for length in range(1, longest + 1):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -71,12 +70,11 @@ class Gradient:
 
 
 class Tape:
-    """Collects the gradients of the tensors in a scope during one backward pass."""
+    """Collects the gradients of the tensors in a scope on the way back through a model."""
 
     def __init__(self, scope: frozenset[str]) -> None:
         self.scope = scope
         self.gradients: dict[str, Gradient] = {}
-        self._leaves: dict[str, Tensor] = {}
 
     def of(self, name: str) -> Gradient:
         return self.gradients.setdefault(name, Gradient())
@@ -91,62 +89,15 @@ class Tape:
             if name in self.scope:
                 self.of(name).dense = dy[:, start:stop].sum(0)
 
-    def wants(self, weights: Weights, *blocks: str) -> bool:
-        return any(name in self.scope for block in blocks for name, _, _ in weights.members(block))
+    def rows(self, name: str, ids: Tensor, gradient: Tensor, padding: int) -> None:
+        """Rows of an embedding: only those met have a gradient, and the padding stays put."""
+        if name in self.scope:
+            moves = ids != padding
+            self.of(name).rows.append((ids[moves], gradient[moves]))
 
-    def leaf(self, name: str, tensor: Tensor) -> Tensor:
-        """A small tensor whose gradient torch may write out itself."""
-        if name not in self.scope:
-            return tensor
-        self._leaves[name] = tensor.detach().requires_grad_()
-        return self._leaves[name]
-
-    def watch(self, name: str, rows: Tensor, ids: Tensor, padding: int) -> Tensor:
-        """Rows of an embedding; only these can have a gradient, and that of the padding stays put."""
-        if name not in self.scope:
-            return rows
-        moves = ids != padding
-        rows.requires_grad_()
-        rows.register_hook(lambda gradient: self.of(name).rows.append((ids[moves], gradient[moves])))
-        return rows
-
-    def collect(self) -> dict[str, Gradient]:
-        """All gradients of the pass just made."""
-        for name, leaf in self._leaves.items():
-            if leaf.grad is not None:
-                self.of(name).dense = leaf.grad
-        return self.gradients
-
-
-class _Linear(torch.autograd.Function):
-    """y = x W^T + b, whose backward pass notes dY and X in place of multiplying them."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weights: Weights, prefix: str, tape: Tape) -> Tensor:
-        ctx.x, ctx.weights, ctx.prefix, ctx.tape = x.detach(), weights, prefix, tape
-        return _affine(x, weights, prefix)
-
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, None, None, None]:
-        block, weights = f"{ctx.prefix}.weight", ctx.weights
-        ctx.tape.product(weights, block, dy, ctx.x)
-        ctx.tape.bias(weights, f"{ctx.prefix}.bias", dy)
-        dx = dy @ weights.block(block)
-        return (dx - weights.back(dy, block) if block in weights.pending else dx), None, None, None
-
-
-def linear(x: Tensor, weights: Weights, prefix: str, tape: Tape | None) -> Tensor:
-    """A linear layer by the name of its weight and bias; noted on the tape if there is one."""
-    if tape is None or not (x.requires_grad or tape.wants(weights, f"{prefix}.weight", f"{prefix}.bias")):
-        return _affine(x, weights, prefix)
-    noted: Tensor = _Linear.apply(x if x.requires_grad else x.detach().requires_grad_(), weights, prefix, tape)
-    return noted
-
-
-def _affine(x: Tensor, weights: Weights, prefix: str) -> Tensor:
-    block = f"{prefix}.weight"
-    y = torch.addmm(weights.block(f"{prefix}.bias"), x, weights.block(block).t())
-    return y - weights.through(x, block) if block in weights.pending else y
+    def reaches(self, *prefixes: str) -> bool:
+        """Whether anything that begins so learns."""
+        return any(name.startswith(prefixes) for name in self.scope)
 
 
 def _overlap(product: tuple[Tensor, Tensor], row: tuple[Tensor, Tensor]) -> float:

@@ -71,7 +71,7 @@ class Weights(Mapping[str, Tensor]):
     ) -> None:
         """`rows` are added to tables of the model wherever they are read."""
         self._blocks, self._parts, self.rows = dict(blocks), parts, rows or {}
-        self.pending: dict[str, list[tuple[Tensor, Tensor]]] = {}
+        self.pending: dict[str, tuple[Tensor, Tensor]] = {}
 
     def __getitem__(self, name: str) -> Tensor:
         if name in self._parts:
@@ -99,22 +99,29 @@ class Weights(Mapping[str, Tensor]):
 
     def postpone(self, block: str, left: Tensor, right: Tensor) -> None:
         """Note block -= left^T right, to be done by `settle`; until then readers of the block make up for it."""
-        self.pending.setdefault(block, []).append((left, right))
+        if block in self.pending:
+            left, right = (torch.cat(sides) for sides in zip(self.pending[block], (left, right), strict=True))
+        self.pending[block] = left, right
 
     def settle(self) -> None:
         """Do what was postponed: one pass over each matrix, however many updates there were."""
-        for block, products in self.pending.items():
-            left, right = (torch.cat(side) for side in zip(*products, strict=True))
+        for block, (left, right) in self.pending.items():
             self._blocks[block].addmm_(left.t(), right, alpha=-1)
         self.pending.clear()
 
-    def through(self, x: Tensor, block: str) -> Tensor:
-        """What is postponed for a matrix, applied to x: to be subtracted from x W^T."""
-        return sum(((x @ right.t()) @ left for left, right in self.pending[block]), start=torch.zeros(()))
+    def through(self, y: Tensor, x: Tensor, block: str) -> Tensor:
+        """y = x W^T, made up for what is postponed."""
+        if block in self.pending:
+            left, right = self.pending[block]
+            y.addmm_(x @ right.t(), left, alpha=-1)
+        return y
 
-    def back(self, dy: Tensor, block: str) -> Tensor:
-        """Likewise for a gradient on its way back: to be subtracted from dY W."""
-        return sum(((dy @ left.t()) @ right for left, right in self.pending[block]), start=torch.zeros(()))
+    def back(self, dx: Tensor, dy: Tensor, block: str) -> Tensor:
+        """Likewise for a gradient on its way back, dx = dY W."""
+        if block in self.pending:
+            left, right = self.pending[block]
+            dx.addmm_(dy @ left.t(), right, alpha=-1)
+        return dx
 
     @cached_property
     def _members(self) -> dict[str, list[tuple[str, int, int]]]:
