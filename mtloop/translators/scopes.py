@@ -174,7 +174,7 @@ class Dense:
             gradients[name].products[0][0] * rates[name] if name in gradients else zeros.expand(-1, stop - start)
             for name, start, stop in members
         ]
-        self._weights().postpone(block, torch.cat(parts, dim=1), inputs)
+        self._weights().postpone(block, torch.cat(parts, dim=1) if len(parts) > 1 else parts[0], inputs)
 
     def _move_small(self, name: str, gradient: Gradient, rate: float) -> None:
         tensor = self._weights()[name]
