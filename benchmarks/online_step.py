@@ -96,7 +96,7 @@ class Fast:
 
     def learn(self, source: str, target: str) -> int:
         model = self.learner.model
-        return self.learner.teach(model.source.encode(source), model.target.encode(target)).updates
+        return self.learner.teach(model.source.encode(source), model.target.encode(target))[0].updates
 
 
 def check_weights(plain: Plain, fast: Fast) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,64 +16,47 @@ from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
 
 if TYPE_CHECKING:
-    from mtloop.translators.adaptive import AdaptiveNMT
+    from mtloop.translators.copying import Copying
     from mtloop.translators.marian.model import Marian
+    from mtloop.translators.memory import Memory
     from mtloop.translators.scopes import Scope
 
 GROUP = "mtloop.methods"  # the entry-point group through which plugins add methods
 
 
-def baseline(model: Marian, *, beams: int = 1) -> Learner:
+def frozen(model: Marian) -> Scope:
     """The model as it is; never learns."""
     from mtloop.translators.scopes import Frozen
 
-    return _nmt("baseline", Frozen(model), beams=beams, updates=0)
+    return Frozen(model)
 
 
-def bias(
-    model: Marian, *, rate: float = 1.0, clip: str = "clip", beams: int = 1, updates: int = 3, enough: float = 2.0
-) -> Learner:
+def bias(model: Marian, *, rate: float = 1.0, clip: str = "clip") -> Scope:
     """A second bias on the output layer learns, nothing else."""
     from mtloop.translators.scopes import OutputBias
 
-    return _nmt("bias", OutputBias(model, rate, _clip(clip)), beams=beams, updates=updates, enough=enough)
+    return OutputBias(model, rate, _clip(clip))
 
 
-def full(
-    model: Marian, *, rate: float = 1e-2, clip: str = "clip", beams: int = 1, updates: int = 3, enough: float = 2.0
-) -> Learner:
+def full(model: Marian, *, rate: float = 1e-2, clip: str = "clip") -> Scope:
     """Every parameter learns."""
     from mtloop.translators.scopes import Dense, all_names
 
-    scope = Dense(model, all_names(model.weights), rate, _clip(clip))
-    return _nmt("full", scope, beams=beams, updates=updates, enough=enough)
+    return Dense(model, all_names(model.weights), rate, _clip(clip))
 
 
-def top(
-    model: Marian, *, rate: float = 1e-2, clip: str = "clip", beams: int = 1, updates: int = 3, enough: float = 2.0
-) -> Learner:
+def top(model: Marian, *, rate: float = 1e-2, clip: str = "clip") -> Scope:
     """The topmost layer of encoder and decoder learns."""
     from mtloop.translators.scopes import Dense, top_names
 
-    scope = Dense(model, top_names(model), rate, _clip(clip))
-    return _nmt("top", scope, beams=beams, updates=updates, enough=enough)
+    return Dense(model, top_names(model), rate, _clip(clip))
 
 
-def fixed(
-    model: Marian,
-    *,
-    tensors: str = "",
-    rate: float = 1e-2,
-    clip: str = "clip",
-    beams: int = 1,
-    updates: int = 3,
-    enough: float = 2.0,
-) -> Learner:
+def fixed(model: Marian, *, tensors: str = "", rate: float = 1e-2, clip: str = "clip") -> Scope:
     """Tensors chosen on held-out data learn; `tensors` names the file, else it is the model's own choice."""
     from mtloop.translators.scopes import Dense
 
-    scope = Dense(model, chosen_tensors(model, tensors), rate, _clip(clip))
-    return _nmt("fixed", scope, beams=beams, updates=updates, enough=enough)
+    return Dense(model, chosen_tensors(model, tensors), rate, _clip(clip))
 
 
 def lasso(
@@ -84,25 +68,99 @@ def lasso(
     hidden_budget: int = 1_000_000,
     row_budget: int = 1_000_000,
     clip: str = "clip",
-    beams: int = 1,
-    updates: int = 3,
-    enough: float = 2.0,
-) -> Learner:
+) -> Scope:
     """Few offsets learn, chosen as it goes by group lasso; a user costs what they cost."""
     from mtloop.translators.lasso import Lasso
 
-    scope = Lasso(model, rate, bias_rate, strength, hidden_budget, row_budget, _clip(clip))
-    return _nmt("lasso", scope, beams=beams, updates=updates, enough=enough)
+    return Lasso(model, rate, bias_rate, strength, hidden_budget, row_budget, _clip(clip))
 
 
-METHODS: dict[str, Callable[..., Learner]] = {
-    "baseline": baseline,
+def memory(
+    *, most: float = 0.8, reach: float = 1.5, temperature: float = 0.2, neighbours: int = 8, newest: int = 64
+) -> Memory:
+    """States of confirmed segments vote on the next token; an exact repeat is translated as it was confirmed."""
+    from mtloop.translators.memory import Memory, Trust
+
+    return Memory(Trust(most, reach, temperature, neighbours, newest))
+
+
+def copying(*, copy_start: float = 4.0, copy_on: float = 6.0) -> Copying:
+    """Names and other words that translators leave as they are get a push while decoding."""
+    from mtloop.translators.copying import Copying
+
+    return Copying(copy_start, copy_on)
+
+
+def learning(
+    *,
+    beams: int = 1,
+    updates: int = 3,
+    enough: float = 2.0,
+    kl: float = 0.0,
+    replay: int = 0,
+    surprise: float = 0.0,
+) -> dict[str, Any]:
+    """What every method can be told: how to search, how long to learn, and what keeps it honest."""
+    from mtloop.translators.honesty import Honesty
+
+    return {"beams": beams, "updates": updates, "enough": enough, "honesty": Honesty(kl, replay, surprise)}
+
+
+SCOPES: dict[str, Callable[..., Scope]] = {
+    "baseline": frozen,
     "bias": bias,
     "full": full,
     "top": top,
     "fixed": fixed,
     "lasso": lasso,
 }
+EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
+
+
+@dataclass(frozen=True)
+class Neural:
+    """A scope with extras, by name: `full`, `memory`, `lasso+memory`, `full+memory+copy`."""
+
+    name: str
+    defaults: Mapping[str, JSON] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> dict[str, Callable[..., Any]]:
+        """What it is made of, by name; a name without a scope is the base model with extras."""
+        names = self.name.split("+")
+        scopes = [name for name in names if name in SCOPES] or ["baseline"]
+        return {scopes[0]: SCOPES[scopes[0]]} | {name: EXTRAS[name] for name in names if name in EXTRAS}
+
+    @property
+    def keywords(self) -> dict[str, JSON]:
+        every = (_keywords(part) for part in (*self.parts.values(), learning))
+        return dict(pair for part in every for pair in part) | dict(self.defaults)
+
+    def __call__(self, model: Marian, **settings: JSON) -> Learner:
+        from mtloop.translators.adaptive import AdaptiveNMT
+
+        settings = self.keywords | settings
+        (_, scope), *extras = self.parts.items()
+        made = {"copying" if name == "copy" else name: part(**_own(part, settings)) for name, part in extras}
+        common = learning(**_own(learning, settings))
+        if common["honesty"].replay and "memory" not in made:
+            made["memory"] = _pairs_only()
+        return AdaptiveNMT(scope(model, **_own(scope, settings)), method=self.name, **made, **common)
+
+
+_NEURAL = (
+    Neural("baseline", {"updates": 0}),
+    Neural("bias"),
+    Neural("full"),
+    Neural("top"),
+    Neural("fixed"),
+    Neural("lasso"),
+    Neural("memory", {"updates": 0}),
+    Neural("full+memory", {"rate": 1e-3}),
+    Neural("lasso+memory"),
+    Neural("full+memory+copy", {"rate": 1e-3}),
+)
+METHODS: dict[str, Callable[..., Learner]] = {method.name: method for method in _NEURAL}
 
 
 def make_learner(method: str, model: Marian, settings: Mapping[str, JSON] | None = None) -> Learner:
@@ -114,9 +172,10 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
     """Every keyword of a method with its value: what the trace's header keeps.
 
     >>> settings_of("bias", {"rate": 0.5})
-    {'rate': 0.5, 'clip': 'clip', 'beams': 1, 'updates': 3, 'enough': 2.0}
+    {'rate': 0.5, 'clip': 'clip', 'beams': 1, 'updates': 3, 'enough': 2.0, 'kl': 0.0, 'replay': 0, 'surprise': 0.0}
     """
-    defaults = dict(_keywords(find_method(method)))
+    found = find_method(method)
+    defaults = found.keywords if isinstance(found, Neural) else dict(_keywords(found))
     for name in given or {}:
         if name not in defaults:
             raise UnknownName(f"setting of method {method}", name, defaults)
@@ -125,9 +184,11 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
 
 def find_method(name: str) -> Callable[..., Learner]:
     known = METHODS | _plugins()
-    if name not in known:
-        raise UnknownName("method", name, known)
-    return known[name]
+    if name in known:
+        return known[name]
+    if "+" in name and all(part in SCOPES | EXTRAS for part in name.split("+")):
+        return Neural(name)
+    raise UnknownName("method", name, known)
 
 
 def chosen_tensors(model: Marian, path: str) -> frozenset[str]:
@@ -143,10 +204,15 @@ def chosen_tensors(model: Marian, path: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _nmt(method: str, scope: Scope, **settings: Any) -> AdaptiveNMT:
-    from mtloop.translators.adaptive import AdaptiveNMT
+def _pairs_only() -> Memory:
+    """A memory that keeps pairs to look at again, and has no say in decoding."""
+    from mtloop.translators.memory import Memory
 
-    return AdaptiveNMT(scope, method=method, **settings)
+    return Memory(None)
+
+
+def _own(part: Callable[..., Any], settings: Mapping[str, JSON]) -> dict[str, Any]:
+    return {name: settings[name] for name, _ in _keywords(part)}
 
 
 def _clip(value: str) -> Any:
@@ -155,7 +221,7 @@ def _clip(value: str) -> Any:
     return value
 
 
-def _keywords(method: Callable[..., Learner]) -> Iterator[tuple[str, JSON]]:
+def _keywords(method: Callable[..., Any]) -> Iterator[tuple[str, JSON]]:
     for name, parameter in inspect.signature(method).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
             yield name, parameter.default

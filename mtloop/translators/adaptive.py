@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from torch import Tensor
+
 from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment
+from mtloop.translators.copying import Copying
 from mtloop.translators.delta import Delta
 from mtloop.translators.guard import Guard
+from mtloop.translators.honesty import Honesty
 from mtloop.translators.marian.lesson import Lesson, study
 from mtloop.translators.marian.model import Encoded, Marian
-from mtloop.translators.marian.search import Found, Limits, beam, greedy
-from mtloop.translators.scopes import NotFinite, Scope
+from mtloop.translators.marian.search import Advice, Found, Limits, beam, greedy
+from mtloop.translators.memory import Memory, Remembered, looked_at
+from mtloop.translators.scopes import Frozen, NotFinite, Scope
+from mtloop.translators.words import Words
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
@@ -38,6 +45,9 @@ class AdaptiveNMT:
         harm: float = 2.0,
         guard: Guard | None = None,
         limits: Limits | None = None,
+        memory: Memory | None = None,
+        copying: Copying | None = None,
+        honesty: Honesty | None = None,
     ) -> None:
         """`longest`: tokens a piece of source, beyond which it is split to translate and not learned from.
 
@@ -48,6 +58,7 @@ class AdaptiveNMT:
         self.beams, self.updates, self.enough, self.longest = beams, updates, enough, longest
         self.hopeless, self.harm = hopeless, harm
         self.guard, self.limits = guard or Guard(), limits or Limits()
+        self.memory, self.copying, self.honesty = memory, copying, honesty or Honesty()
         self.lessons_ = self.updates_ = 0
         self._encoded: Encoded | None = None  # the source read last: who translates it is likely to learn from it next
 
@@ -55,7 +66,15 @@ class AdaptiveNMT:
     def model(self) -> Marian:
         return self.scope.model
 
+    @property
+    def base(self) -> Marian:
+        """The shared model under what was learned."""
+        base: Marian = getattr(self.scope, "base", self.scope.model)
+        return base
+
     def propose(self, segment: Segment, prefix: str = "") -> Proposal:
+        if self.memory and not prefix and (known := self.memory.exact(segment.source)) is not None:
+            return Proposal(segment, known, system=self.method, memo={"memory": "exact"})
         pieces = [self.search(piece, prefix if i == 0 else "") for i, piece in enumerate(self.pieces(segment.source))]
         text = " ".join(self.model.target.decode(found[0].ids) for found in pieces)
         if not text.startswith(prefix):  # it holds what the vocabulary cannot spell
@@ -65,9 +84,22 @@ class AdaptiveNMT:
     def search(self, source: str, prefix: str = "") -> list[Found]:
         """The best translations of one piece, best first; beam search gives as many as it has beams."""
         encoded = self._read(self.model.source.encode(source))
+        model, bias, advice = self.model, self.scope.extra_bias, self._advice(encoded)
         if self.beams == 1 or prefix:
-            return [greedy(self.model, encoded, self.limits, self.scope.extra_bias, prefix, scored=False)]
-        return beam(self.model, encoded, self.beams, self.limits, self.scope.extra_bias)
+            return [greedy(model, encoded, self.limits, bias, prefix, scored=False, advice=advice)]
+        return beam(model, encoded, self.beams, self.limits, bias, advice=advice)
+
+    def _advice(self, encoded: Encoded) -> list[Advice]:
+        """Who has a say while this source is translated, beside the model."""
+        if self.memory is None and self.copying is None:
+            return []
+        words = Words.of(encoded.ids, self.model.source)
+        push = self.copying.of(words, self._spell) if self.copying else None
+        recalled = self.memory.recall(words) if self.memory is not None else None
+        return [advice for advice in (push, recalled) if advice is not None]
+
+    def _spell(self, word: str) -> list[int]:
+        return self.model.target.encode(word)[:-1]
 
     def pieces(self, source: str) -> Iterator[str]:
         """The source in pieces the model can read, cut between sentences where possible; nothing is left out."""
@@ -106,30 +138,74 @@ class AdaptiveNMT:
         ids, wanted = self.model.source.encode(source), self.model.target.encode(target)
         if max(len(ids), len(wanted)) > self.longest:
             return Learned(rejected="too long")
-        learned = self.teach(ids, wanted)
+        learned, lesson = self.teach(ids, wanted)
         self.updates_ += learned.updates
+        if not learned.rejected:
+            self._keep(source, target, ids, lesson)
+            self.updates_ += self._replay()
         return learned
 
-    def teach(self, source: list[int], target: list[int]) -> Learned:
-        """Update until the pair is known well enough; all of it or, if it goes wrong, nothing."""
+    def _keep(self, source: str, target: str, ids: list[int], lesson: Lesson) -> None:
+        if self.copying:
+            self.copying.learn(source, target)
+        if self.memory is not None:
+            words = looked_at(Words.of(ids, self.model.source), lesson.decoded.attention)
+            keys = lesson.states.half() if self.memory.trust else lesson.states[:, :0].half()
+            self.memory.add(Remembered(self.lessons_ - 1, source, target, lesson.target, keys, words))
+
+    def forget(self, index: int) -> bool:
+        """Take back one lesson (they count from 0). Only a memory can; what went into weights stays there."""
+        if not isinstance(self.scope, Frozen) or self.memory is None or self.copying:
+            return False
+        return self.memory.forget(index)
+
+    def teach(self, source: list[int], target: list[int]) -> tuple[Learned, Lesson]:
+        """Update until the pair is known well enough; all of it or, if it goes wrong, nothing.
+
+        Also gives the lesson as it was last looked at.
+        """
         lesson = self._study(source, target)
         info: dict[str, JSON] = {"perplexity": _short(lesson.perplexity)}
         if not lesson.loss < self.hopeless:  # also when it is no number
-            return Learned(rejected="hopeless", info=info)
+            return Learned(rejected="hopeless", info=info), lesson
         allowed, done = lesson.loss + self.harm, 0
+        anchor = self._anchor(source, target) if self.updates and lesson.perplexity > self.enough else None
         try:
             while done < self.updates and lesson.perplexity > self.enough:
-                self.scope.update(lesson)
+                self.scope.update(self.honesty.temper(lesson, anchor))
                 self._encoded = None
                 done += 1
                 if done < self.updates:
                     lesson = self._study(source, target)
                 if not lesson.loss <= allowed:
-                    return self._reject("harmful", info)
+                    return self._reject("harmful", info), lesson
         except NotFinite:
-            return self._reject("not finite", info)
+            return self._reject("not finite", info), lesson
         self.scope.settle()
-        return Learned(done, info=info)
+        return Learned(done, info=info), lesson
+
+    def _anchor(self, source: list[int], target: list[int]) -> Tensor | None:
+        """What the frozen base thinks of the pair, where it is asked."""
+        return study(self.base, source, target, frozenset()).probabilities if self.honesty.kl else None
+
+    def _replay(self) -> int:
+        """Look at a few earlier pairs again, one update each at most."""
+        if self.memory is None or not len(self.memory):
+            return 0
+        earlier = self.honesty.earlier(self.lessons_, list(self.memory))
+        return sum(self._look_again(one.source, one.target) for one in earlier)
+
+    def _look_again(self, source: str, target: str) -> int:
+        lesson = self._study(self.model.source.encode(source), self.model.target.encode(target))
+        if not math.log(self.enough) < lesson.loss < self.hopeless:
+            return 0
+        try:
+            self.scope.update(self.honesty.temper(lesson, None))
+        except NotFinite:
+            return 0
+        self._encoded = None
+        self.scope.settle()
+        return 1
 
     def _reject(self, reason: str, info: dict[str, JSON]) -> Learned:
         self.scope.rollback()
@@ -153,18 +229,21 @@ class AdaptiveNMT:
     def delta(self) -> Delta:
         """What was learned, over the base."""
         counters = {"lessons": self.lessons_, "updates": self.updates_}
-        return Delta(self.method, self._base_fingerprint(), self.scope.tensors(), counters)
+        tensors = self.scope.tensors() | (self.memory.tensors() if self.memory else {})
+        counts = self.copying.counts() if self.copying else {}
+        return Delta(self.method, self.base.weights.fingerprint, tensors, counters | counts)
 
     def become(self, delta: Delta) -> None:
         """Take up what was learned before; it must have been learned on this base with this method."""
-        delta.check(self.method, self._base_fingerprint())
-        self.scope.restore(delta.tensors)
+        delta.check(self.method, self.base.weights.fingerprint)
+        remembered = {name: tensor for name, tensor in delta.tensors.items() if name.startswith("memory/")}
+        self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in remembered})
+        if self.memory is not None:
+            self.memory.restore(remembered)
+        if self.copying:
+            self.copying.restore(delta.counters)
         self._encoded = None
         self.lessons_, self.updates_ = delta.counters["lessons"], delta.counters["updates"]
-
-    def _base_fingerprint(self) -> str:
-        base: Marian = getattr(self.scope, "base", self.scope.model)
-        return base.weights.fingerprint
 
 
 def _short(perplexity: float) -> float:

@@ -49,7 +49,8 @@ class Lasso:
 
     def update(self, lesson: Lesson) -> None:
         gradients = lesson.gradients()
-        rates = {name: step_size(gradient.norm(), self.rate, self.clip) for name, gradient in gradients.items()}
+        rate = self.rate * lesson.pace
+        rates = {name: step_size(gradient.norm(), rate, self.clip) for name, gradient in gradients.items()}
         with torch.no_grad():
             self._before = self._before or self.tensors()
             self._move_bias(lesson.error)

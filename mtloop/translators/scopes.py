@@ -106,7 +106,9 @@ class OutputBias:
 
     def update(self, lesson: Lesson) -> None:
         gradient = lesson.error.sum(0)
-        self.extra_bias = self.extra_bias - gradient * step_size(float(gradient.norm()), self.rate, self.clip)
+        self.extra_bias = self.extra_bias - gradient * step_size(
+            float(gradient.norm()), self.rate * lesson.pace, self.clip
+        )
 
     def settle(self) -> None:
         self._kept = self.extra_bias
@@ -145,7 +147,8 @@ class Dense:
     @torch.no_grad()
     def update(self, lesson: Lesson) -> None:
         gradients = lesson.gradients()
-        rates = {name: step_size(gradient.norm(), self.rate, self.clip) for name, gradient in gradients.items()}
+        rate = self.rate * lesson.pace
+        rates = {name: step_size(gradient.norm(), rate, self.clip) for name, gradient in gradients.items()}
         weights = self._weights()
         for block in dict.fromkeys(map(weights.block_of, gradients)):
             self._postpone(block, gradients, rates)

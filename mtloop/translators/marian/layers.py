@@ -80,7 +80,7 @@ def feed_forward(x: Tensor, weights: Weights, prefix: str, activation: str) -> t
 def self_attention(x: Tensor, weights: Weights, prefix: str, heads: int, causal: bool) -> tuple[Tensor, Back]:
     fused, through_projection = linear(x, weights, f"{prefix}.fused")
     query, key, value = fused.chunk(3, dim=1)
-    mixed, through_mixture = _attend(query, key, value, heads, causal)
+    mixed, _, through_mixture = _attend(query, key, value, heads, causal)
     y, through_output = linear(mixed, weights, f"{prefix}.out_proj")
 
     def back(dy: Tensor, tape: Tape) -> Tensor:
@@ -91,19 +91,19 @@ def self_attention(x: Tensor, weights: Weights, prefix: str, heads: int, causal:
 
 def cross_attention(
     x: Tensor, memory: Tensor, weights: Weights, prefix: str, heads: int
-) -> tuple[Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
-    """Its way back gives two gradients: the one of x, and the one of the source's states."""
+) -> tuple[Tensor, Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
+    """Also gives who looked where (heads, length, source); its way back has two gradients, of x and of the source."""
     query, through_query = linear(x, weights, f"{prefix}.q_proj")
     fused, through_source = linear(memory, weights, f"{prefix}.fused")
     key, value = fused.chunk(2, dim=1)
-    mixed, through_mixture = _attend(query, key, value, heads, causal=False)
+    mixed, shares, through_mixture = _attend(query, key, value, heads, causal=False)
     y, through_output = linear(mixed, weights, f"{prefix}.out_proj")
 
     def back(dy: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
         queries, keys, values = through_mixture(through_output(dy, tape))
         return through_query(queries, tape), through_source(torch.cat([keys, values], dim=1), tape)
 
-    return y, back
+    return y, shares, back
 
 
 def split(x: Tensor, heads: int) -> Tensor:
@@ -113,7 +113,7 @@ def split(x: Tensor, heads: int) -> Tensor:
 
 def _attend(
     query: Tensor, key: Tensor, value: Tensor, heads: int, causal: bool
-) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]]:
+) -> tuple[Tensor, Tensor, Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]]:
     queries, keys, values = (split(part, heads) for part in (query, key, value))
     scale = queries.shape[-1] ** -0.5
     scores = torch.bmm(queries, keys.transpose(1, 2)).mul_(scale)
@@ -128,7 +128,7 @@ def _attend(
         of_keys = torch.bmm(of_scores.transpose(1, 2), queries)
         return _join(torch.bmm(of_scores, keys)), _join(of_keys), _join(of_values)
 
-    return mixed, back
+    return mixed, shares, back
 
 
 def _join(x: Tensor) -> Tensor:

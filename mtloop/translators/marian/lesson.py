@@ -6,14 +6,13 @@ The forward pass that measures the perplexity is the one the backward pass start
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
-from mtloop.translators.marian.model import Encoded, Marian
+from mtloop.translators.marian.model import Decoded, Encoded, Marian
 from mtloop.translators.marian.tape import Gradient, Tape
 from mtloop.translators.marian.weights import OUTPUT
 
@@ -25,15 +24,34 @@ class Lesson:
     """The model's view of a pair: mean negative log-probability, and what is needed to take its gradient."""
 
     loss: float
-    states: Tensor
+    target: Tensor
+    decoded: Decoded
     error: Tensor
-    _back: Callable[[Tensor, Tape], None]
     _scope: frozenset[str]
     _model: Marian
+    pace: float = 1.0
+    """By how much of its rate a scope should move."""
+
+    @property
+    def probabilities(self) -> Tensor:
+        """What the model thinks of every token at every position."""
+        probabilities = self.error * len(self.target)
+        probabilities[torch.arange(len(self.target)), self.target] += 1.0
+        return probabilities
+
+    @property
+    def states(self) -> Tensor:
+        return self.decoded.states
 
     @property
     def perplexity(self) -> float:
         return math.exp(min(self.loss, 700.0))
+
+    def towards(self, anchor: Tensor, share: float) -> Lesson:
+        """The same lesson with some of its wish given to another distribution: a KL term to whoever holds that."""
+        wish = -anchor
+        wish[torch.arange(len(self.target)), self.target] += 1.0  # truth - anchor
+        return replace(self, error=self.error + wish * (share / len(self.target)))
 
     @torch.no_grad()
     def gradients(self) -> dict[str, Gradient]:
@@ -42,7 +60,7 @@ class Lesson:
         if output in self._scope:
             tape.of(output).products.append((self.error, self.states))
         if self._scope - {output}:
-            self._back(self._model.logits_gradient(self.error), tape)
+            self.decoded.back(self._model.logits_gradient(self.error), tape)
         return tape.gradients
 
 
@@ -55,14 +73,14 @@ def study(
     extra_bias: Tensor | None = None,
 ) -> Lesson:
     """Run the pair through the model; `error` is the gradient of the loss by the logits: (p - truth) / length."""
-    states, back = model.decode(source if isinstance(source, Encoded) else model.encode(source), target)
-    log_probabilities = model.logits(states, extra_bias).log_softmax(-1)
+    decoded = model.decode(source if isinstance(source, Encoded) else model.encode(source), target)
+    log_probabilities = model.logits(decoded.states, extra_bias).log_softmax(-1)
     wanted = torch.arange(len(target)), torch.tensor(target)
     loss = -float(log_probabilities[wanted].mean())
     error = threshold(log_probabilities.exp_(), NOTHING, 0.0, inplace=True)
     error[wanted] -= 1.0
     error /= len(target)
-    return Lesson(loss, states, error, back, scope, model)
+    return Lesson(loss, wanted[1], decoded, error, scope, model)
 
 
 @torch.no_grad()

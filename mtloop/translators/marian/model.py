@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,6 +16,8 @@ from mtloop.translators.marian.tape import Tape
 from mtloop.translators.marian.vocabulary import Vocabulary, load_vocabularies
 from mtloop.translators.marian.weights import LOGITS_BIAS, OUTPUT, SOURCE, TARGET, Shape, Weights, load_weights
 
+GAZE = 2  # layers of the decoder whose attention says which source word is being translated
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -24,6 +26,25 @@ class Encoded:
     ids: tuple[int, ...]
     states: Tensor
     back: Callable[[Tensor, Tape], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """A target that was read against its source: the last state before each token, and the whole way back."""
+
+    states: Tensor
+    looks: list[Tensor]
+    back: Callable[[Tensor, Tape], None]
+
+    @property
+    def attention(self) -> Tensor:
+        """Where each position looked at the source: (length, source)."""
+        return gaze(shares.mean(0) for shares in self.looks[-GAZE:])
+
+
+def gaze(looks: Iterable[Tensor]) -> Tensor:
+    """The attention of the last layers together: it points at the word being translated nine times in ten."""
+    return torch.stack(list(looks)).mean(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +88,13 @@ class Marian:
 
         return Encoded(tuple(ids), x, home)
 
-    def decode(self, encoded: Encoded, ids: list[int]) -> tuple[Tensor, Callable[[Tensor, Tape], None]]:
-        """The decoder's last states before each of `ids` is predicted, (length, width), and the whole way back."""
-        x, backs = self._embed(TARGET, where := torch.tensor([self.shape.start, *ids[:-1]])), []
+    def decode(self, encoded: Encoded, ids: list[int]) -> Decoded:
+        """The decoder on a given target."""
+        x, backs, looks = self._embed(TARGET, where := torch.tensor([self.shape.start, *ids[:-1]])), [], []
         for layer in range(self.shape.decoder_layers):
-            x, back = self._decoder_layer(x, encoded.states, f"model.decoder.layers.{layer}")
+            x, shares, back = self._decoder_layer(x, encoded.states, f"model.decoder.layers.{layer}")
             backs.append(back)
+            looks.append(shares)
 
         def home(dx: Tensor, tape: Tape) -> None:
             of_source, encoder = torch.zeros(()), tape.reaches("model.encoder.", self.weights.table(SOURCE))
@@ -85,7 +107,7 @@ class Marian:
             if encoder:
                 encoded.back(of_source, tape)
 
-        return x, home
+        return Decoded(x, looks, home)
 
     def _below(self, side: str, table: str, layer: int) -> tuple[str, ...]:
         """What a gradient still has to reach at this layer."""
@@ -107,11 +129,11 @@ class Marian:
 
     def _decoder_layer(
         self, x: Tensor, memory: Tensor, prefix: str
-    ) -> tuple[Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
+    ) -> tuple[Tensor, Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
         weights, shape = self.weights, self.shape
         y, of_attention = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=True)
         x, of_norm = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
-        y, of_cross = cross_attention(x, memory, weights, f"{prefix}.encoder_attn", shape.heads)
+        y, shares, of_cross = cross_attention(x, memory, weights, f"{prefix}.encoder_attn", shape.heads)
         x, of_second = norm(y.add_(x), weights, f"{prefix}.encoder_attn_layer_norm")
         y, of_inner = feed_forward(x, weights, prefix, shape.activation)
         x, of_last = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
@@ -123,7 +145,7 @@ class Marian:
             dx = of_norm(through.add_(dx), tape)
             return of_attention(dx, tape).add_(dx), of_memory
 
-        return x, back
+        return x, shares, back
 
     def logits(self, states: Tensor, extra_bias: Tensor | None = None) -> Tensor:
         weights, bias = self.weights, self.weights[LOGITS_BIAS]

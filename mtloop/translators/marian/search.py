@@ -9,13 +9,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from mtloop.translators.marian.layers import ACTIVATIONS, split
-from mtloop.translators.marian.model import Encoded, Marian
+from mtloop.translators.marian.model import GAZE, Encoded, Marian, gaze
 from mtloop.translators.marian.vocabulary import SPACE
 from mtloop.translators.marian.weights import OUTPUT, TARGET, Weights
 
@@ -58,6 +59,22 @@ class Limits:
         return len(tail) == size * self.repeats and all(tail[i] == tail[i - size] for i in range(size, len(tail)))
 
 
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """Where a search stands: the decoder's state of each beam, where it looks at the source, what it has written."""
+
+    states: Tensor
+    attention: Tensor
+    written: Sequence[Sequence[int]]
+
+
+class Advice(Protocol):
+    """Has a say in the next token."""
+
+    def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
+        """Logits (beams, vocabulary) to better ones, or to log-probabilities."""
+
+
 UNLIMITED = Limits(factor=1e6, repeats=10**6)
 FIRST_ROOM = 64  # tokens to keep before memory is doubled
 
@@ -98,6 +115,7 @@ class DecoderLayer:
         size = (beams, self.heads, FIRST_ROOM, model.shape.width // self.heads)
         self.keys, self.values = torch.empty(size), torch.empty(size)
         self.scale = size[-1] ** -0.5
+        self.looks = torch.empty(0)  # where each beam looks at the source: (heads, beams, source)
 
     def __call__(self, x: Tensor, length: int) -> Tensor:
         x = self._norm(x + self._look_back(x, length), 0)
@@ -120,7 +138,8 @@ class DecoderLayer:
     def _look_at_source(self, x: Tensor) -> Tensor:
         """All beams share the source: they are its queries."""
         query = self.ask(x).view(self.beams, self.heads, -1).transpose(0, 1)
-        mixed = torch.bmm(torch.bmm(query * self.scale, self.source_keys).softmax(-1), self.source_values)
+        self.looks = torch.bmm(query * self.scale, self.source_keys).softmax(-1)
+        mixed = torch.bmm(self.looks, self.source_values)
         return self.hear(mixed.transpose(0, 1).reshape(self.beams, -1))
 
     def _norm(self, x: Tensor, which: int) -> Tensor:
@@ -130,14 +149,27 @@ class DecoderLayer:
 class Decoder:
     """The decoder at work on one source, with `beams` hypotheses side by side."""
 
-    def __init__(self, model: Marian, memory: Tensor, beams: int = 1, extra_bias: Tensor | None = None) -> None:
-        self.model, self.length, self._extra_bias = model, 0, extra_bias
+    def __init__(
+        self,
+        model: Marian,
+        memory: Tensor,
+        beams: int = 1,
+        extra_bias: Tensor | None = None,
+        advice: Sequence[Advice] = (),
+    ) -> None:
+        self.model, self.length, self._extra_bias, self._advice = model, 0, extra_bias, advice
         prefixes = (f"model.decoder.layers.{i}" for i in range(model.shape.decoder_layers))
         self._layers = [DecoderLayer(model, prefix, memory, beams) for prefix in prefixes]
 
-    def step(self, tokens: Tensor) -> Tensor:
-        """The logits after these tokens, one a beam: (beams, vocabulary)."""
-        return self.model.logits(self.states(tokens), self._extra_bias)
+    def step(self, tokens: Tensor, written: Sequence[Sequence[int]]) -> Tensor:
+        """The logits after these tokens, one a beam: (beams, vocabulary); `written` is all each beam has so far."""
+        states = self.states(tokens)
+        logits = self.model.logits(states, self._extra_bias)
+        if self._advice:
+            moment = Moment(states, gaze(layer.looks.mean(0) for layer in self._layers[-GAZE:]), written)
+            for advise in self._advice:
+                logits = advise(moment, logits)
+        return logits
 
     def states(self, tokens: Tensor) -> Tensor:
         """The last decoder state of each beam."""
@@ -201,10 +233,11 @@ def greedy(
     extra_bias: Tensor | None = None,
     prefix: str = "",
     scored: bool = True,
+    advice: Sequence[Advice] = (),
 ) -> Found:
     """The likeliest token at every step; without `scored` its log-probability is not asked for, and NaN."""
     encoded = read(model, source)
-    decoder = Decoder(model, encoded.states, extra_bias=extra_bias)
+    decoder = Decoder(model, encoded.states, extra_bias=extra_bias, advice=advice)
     begun = Begun(model, prefix) if prefix else None
     longest = limits.longest(len(encoded.ids), model.shape.positions)
     return _walk(decoder, begun, longest, limits, _likeliest, scored)
@@ -249,7 +282,7 @@ def _walk(
     ids: list[int] = []
     token = decoder.model.shape.start
     while token != target.end and len(ids) < longest:
-        logits = decoder.step(torch.tensor([token]))[0]
+        logits = decoder.step(torch.tensor([token]), [ids])[0]
         norm = float(logits.logsumexp(-1)) if scored else 0.0
         logits[target.pad] = float("-inf")
         mask = begun.mask(len(ids)) if begun else None
@@ -269,6 +302,7 @@ def beam(
     limits: Limits,
     extra_bias: Tensor | None = None,
     length_penalty: float = 1.0,
+    advice: Sequence[Advice] = (),
 ) -> list[Found]:
     """The best translations found with so many hypotheses side by side, best first.
 
@@ -276,7 +310,7 @@ def beam(
     finished one scores log p / length^penalty, and the search ends when no running one can still beat the worst kept.
     """
     encoded = read(model, source)
-    decoder = Decoder(model, encoded.states, beams, extra_bias)
+    decoder = Decoder(model, encoded.states, beams, extra_bias, advice)
     longest = limits.longest(len(encoded.ids), model.shape.positions)
     running, scores = [[model.shape.start] for _ in range(beams)], torch.tensor([0.0] + [-1e9] * (beams - 1))
     finished: list[Found] = []
@@ -303,7 +337,7 @@ def _continuations(
     decoder: Decoder, running: list[list[int]], scores: Tensor, limits: Limits
 ) -> tuple[Tensor, list[int], list[int]]:
     """The likeliest next tokens over all beams: their scores, the beam each comes from, and the token."""
-    logits = decoder.step(torch.tensor([ids[-1] for ids in running]))
+    logits = decoder.step(torch.tensor([ids[-1] for ids in running]), [ids[1:] for ids in running])
     log_probabilities = logits.log_softmax(-1)
     log_probabilities[:, decoder.model.target.pad] = float("-inf")
     for row, ids in enumerate(running):

@@ -45,7 +45,7 @@ def test_logits(tiny: Tiny, marian: Marian) -> None:
         ids, wanted = marian.source.encode(source), marian.target.encode(target)
         with torch.no_grad():
             theirs = tiny[1](input_ids=torch.tensor([ids]), labels=torch.tensor([wanted])).logits[0]
-            ours = marian.logits(marian.decode(marian.encode(ids), wanted)[0])
+            ours = marian.logits(marian.decode(marian.encode(ids), wanted).states)
         torch.testing.assert_close(ours, theirs, atol=2e-4, rtol=1e-4)
 
 
@@ -94,7 +94,7 @@ def test_log_probability_is_what_the_search_says(marian: Marian) -> None:
 def test_sampling_is_of_the_model_and_repeatable(small: Marian) -> None:
     ids = small.source.encode("Open")
     with torch.no_grad():
-        logits = small.logits(small.decode(small.encode(ids), [0])[0])[0]
+        logits = small.logits(small.decode(small.encode(ids), [0]).states)[0]
     logits[small.target.pad] = float("-inf")
     share = logits.softmax(-1)
     likeliest = int(share.argmax())

@@ -1,0 +1,41 @@
+"""Source words as the encoder sees them: which pieces belong together, so that attention can be added up by word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mtloop.translators.marian.vocabulary import SPACE, Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The words of one source, and the word each of its pieces is in."""
+
+    texts: tuple[str, ...]
+    where: Tensor
+
+    @classmethod
+    def of(cls, ids: Sequence[int], vocabulary: Vocabulary) -> Words:
+        """A word starts at a space; marks around it stand alone, and so does the end of the sentence."""
+        texts: list[str] = []
+        where: list[int] = []
+        before = ""
+        for piece in (vocabulary.pieces[i] for i in ids):
+            if not before or piece.startswith(SPACE) or _is_word(piece) != _is_word(before):
+                texts.append("")
+            texts[-1] += piece.removeprefix(SPACE)
+            where.append(len(texts) - 1)
+            before = piece
+        return cls(tuple(texts), torch.tensor(where))
+
+    def shares(self, attention: Tensor) -> Tensor:
+        """How much of each row of attention falls on each word: (rows, words)."""
+        return attention.new_zeros(len(attention), len(self.texts)).index_add_(1, self.where, attention)
+
+
+def _is_word(piece: str) -> bool:
+    return any(c.isalnum() for c in piece)
