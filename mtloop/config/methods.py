@@ -76,7 +76,7 @@ def lasso(
 
 
 def memory(
-    *, most: float = 0.8, reach: float = 1.5, temperature: float = 0.2, neighbours: int = 8, newest: int = 64
+    *, most: float = 0.8, reach: float = 1.5, temperature: float = 0.2, neighbours: int = 8, newest: int = 32
 ) -> Memory:
     """States of confirmed segments vote on the next token; an exact repeat is translated as it was confirmed."""
     from mtloop.translators.memory import Memory, Trust

@@ -12,7 +12,7 @@ compared, so the cost of a token stays flat however much is remembered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -47,7 +47,7 @@ class Trust:
     reach: float = 1.5
     temperature: float = 0.2
     neighbours: int = 8
-    newest: int = 64
+    newest: int = 32
 
 
 class Memory:
@@ -57,8 +57,10 @@ class Memory:
         """Without trust it keeps pairs and is silent."""
         self.trust = trust
         self._held: dict[int, Remembered] = {}
-        self._where: dict[str, dict[tuple[int, int], None]] = {}
+        self._rows: dict[int, int] = {}  # lesson: its first row in the store
+        self._where: dict[str, list[int]] = {}  # word: rows of the store, oldest first
         self._exact: dict[str, list[int]] = {}
+        self._store = Store()
 
     def __len__(self) -> int:
         return len(self._held)
@@ -73,9 +75,11 @@ class Memory:
 
     def add(self, one: Remembered) -> None:
         self.forget(one.lesson)
-        self._held[one.lesson] = one
-        for place, word in enumerate(one.words):
-            self._where.setdefault(word, {})[one.lesson, place] = None
+        first = self._store.append(one.keys, one.tokens)
+        self._held[one.lesson] = replace(one, keys=self._store.keys[first : first + len(one.tokens)])
+        self._rows[one.lesson] = first
+        for row, word in enumerate(one.words, start=first):
+            self._where.setdefault(word, []).append(row)
         self._exact.setdefault(one.source, []).append(one.lesson)
 
     def forget(self, lesson: int) -> bool:
@@ -83,8 +87,8 @@ class Memory:
         one = self._held.pop(lesson, None)
         if one is None:
             return False
-        for place, word in enumerate(one.words):
-            del self._where[word][lesson, place]
+        for row, word in enumerate(one.words, start=self._rows.pop(lesson)):
+            self._where[word].remove(row)
         self._exact[one.source].remove(lesson)
         return True
 
@@ -101,17 +105,13 @@ class Memory:
         """What was written when these words were looked at before, the newest of each."""
         if self.trust is None:
             return None
-        found: list[tuple[int, int, int]] = []  # lesson, place in it, word here
+        rows: list[int] = []
+        of_word: list[int] = []
         for number, text in enumerate(words.texts):
-            places = list(self._where.get(text.lower(), ()))[-self.trust.newest :]
-            found.extend((lesson, place, number) for lesson, place in places)
-        return self._recalled(found, words) if found else None
-
-    def _recalled(self, found: Sequence[tuple[int, int, int]], words: Words) -> Recalled:
-        assert self.trust is not None
-        keys = torch.stack([self._held[lesson].keys[place] for lesson, place, _ in found]).float()
-        tokens = torch.stack([self._held[lesson].tokens[place] for lesson, place, _ in found])
-        return Recalled(words, keys, tokens, torch.tensor([number for *_, number in found]), self.trust)
+            newest = self._where.get(text.lower(), [])[-self.trust.newest :]
+            rows += newest
+            of_word += [number] * len(newest)
+        return Recalled(words, *self._store.take(rows), torch.tensor(of_word), self.trust) if rows else None
 
     def tensors(self) -> dict[str, Tensor]:
         """As a delta holds it: text as bytes, everything else side by side."""
@@ -143,6 +143,33 @@ class Memory:
             self.add(Remembered(*values))
 
 
+class Store:
+    """Keys and tokens row by row, in memory that doubles when it is full."""
+
+    def __init__(self) -> None:
+        self.keys, self.tokens, self._length = torch.empty(0, 0, dtype=torch.half), torch.empty(0, dtype=torch.long), 0
+
+    def append(self, keys: Tensor, tokens: Tensor) -> int:
+        """The row at which they start."""
+        first, self._length = self._length, self._length + len(tokens)
+        if self._length > len(self.tokens):
+            size = max(1024, 2 * self._length)
+            self.keys = _grown(self.keys, torch.empty(size, keys.shape[1], dtype=torch.half), first)
+            self.tokens = _grown(self.tokens, torch.empty(size, dtype=torch.long), first)
+        self.keys[first : self._length], self.tokens[first : self._length] = keys, tokens
+        return first
+
+    def take(self, rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+        where = torch.tensor(rows)
+        return self.keys[where].float(), self.tokens[where]
+
+
+def _grown(old: Tensor, new: Tensor, length: int) -> Tensor:
+    if length:
+        new[:length] = old[:length]
+    return new
+
+
 @dataclass
 class Recalled:
     """The part of a memory that bears on one sentence; votes on each next token."""
@@ -152,28 +179,38 @@ class Recalled:
     tokens: Tensor
     of_word: Tensor
     trust: Trust
+    _member: Tensor = field(init=False)
     _squares: Tensor = field(init=False)
+    _scaled: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
-        self._squares = self.keys.pow(2).sum(1)
+        width = self.keys.shape[1]
+        self._member = self.words.member[:, self.of_word]
+        self._squares = self.keys.pow(2).sum(1).div_(width)
+        self._scaled = self.keys.t() * (-2 / width)
 
     def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
         """The logits with the memory's vote mixed in, as log-probabilities."""
         distances = self._distances(moment.states)
-        looked_at = self.words.shares(moment.attention)[:, self.of_word]
-        belief, where = (looked_at.log() - distances / self.trust.reach).topk(self._most(), dim=1)
+        gaze = (moment.attention @ self._member).log_()
+        belief, where = torch.add(gaze, distances, alpha=-1 / self.trust.reach).topk(self._most(), dim=1)
         share = self.trust.most * belief[:, :1].exp()
-        near, gaze = distances.gather(1, where), looked_at.gather(1, where)
-        votes = (gaze.log() - near / self.trust.temperature).softmax(-1) * share
-        mixed = logits.softmax(-1).mul_(1 - share)
-        return mixed.scatter_add_(1, self.tokens[where], votes).log_()
+        weights = torch.add(gaze.gather(1, where), distances.gather(1, where), alpha=-1 / self.trust.temperature)
+        own = logits.sub_(logits.logsumexp(1, keepdim=True) - torch.log1p(-share))
+        return _voted(own, self.tokens[where], weights.softmax(-1) * share)
 
     def _most(self) -> int:
         return min(self.trust.neighbours, len(self.tokens))
 
     def _distances(self, states: Tensor) -> Tensor:
-        squares = torch.addmm(self._squares, states, self.keys.t(), alpha=-2) + states.pow(2).sum(1, keepdim=True)
-        return squares.clamp_min_(0).div_(states.shape[1])
+        own = states.pow(2).mean(1, keepdim=True)
+        return torch.addmm(self._squares, states, self._scaled).add_(own).clamp_min_(0)
+
+
+def _voted(own: Tensor, tokens: Tensor, votes: Tensor) -> Tensor:
+    """Log-probabilities with votes for a few tokens added; votes for the same token count together."""
+    together = ((tokens[:, :, None] == tokens[:, None, :]) * votes[:, None, :]).sum(-1)
+    return own.scatter_(1, tokens, torch.logaddexp(own.gather(1, tokens), together.log()))
 
 
 def looked_at(words: Words, attention: Tensor) -> tuple[str, ...]:

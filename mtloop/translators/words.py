@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -32,9 +33,14 @@ class Words:
             before = piece
         return cls(tuple(texts), torch.tensor(where))
 
+    @cached_property
+    def member(self) -> Tensor:
+        """One where a piece is in a word: (pieces, words)."""
+        return torch.nn.functional.one_hot(self.where, len(self.texts)).float()
+
     def shares(self, attention: Tensor) -> Tensor:
         """How much of each row of attention falls on each word: (rows, words)."""
-        return attention.new_zeros(len(attention), len(self.texts)).index_add_(1, self.where, attention)
+        return attention @ self.member
 
 
 def _is_word(piece: str) -> bool:
