@@ -21,6 +21,7 @@ VERBS = {
     "translate": "translate standard input, with what was learned if a delta is given",
     "model": "convert, inspect, and choose what learns",
     "train": "train a Marian model from parallel text",
+    "join": "take part in a task that a service runs; killed at any moment, it goes on where it was",
     "demo": "let the embedded model learn the demo document with every method, and compare them",
 }
 

@@ -29,6 +29,13 @@ def baseline(model: Marian, *, beams: int = 1) -> Learner:
     return _nmt("baseline", Frozen(model), beams=beams, updates=0)
 
 
+def copy_source() -> Learner:
+    """The source as it is: the floor. Needs no model."""
+    from mtloop.translators.copied import CopySource
+
+    return CopySource()
+
+
 def bias(
     model: Marian, *, rate: float = 1.0, clip: str = "clip", beams: int = 1, updates: int = 3, enough: float = 2.0
 ) -> Learner:
@@ -97,6 +104,7 @@ def lasso(
 
 METHODS: dict[str, Callable[..., Learner]] = {
     "baseline": baseline,
+    "copy-source": copy_source,
     "bias": bias,
     "full": full,
     "top": top,
@@ -105,9 +113,20 @@ METHODS: dict[str, Callable[..., Learner]] = {
 }
 
 
-def make_learner(method: str, model: Marian, settings: Mapping[str, JSON] | None = None) -> Learner:
+def make_learner(method: str, model: Marian | None, settings: Mapping[str, JSON] | None = None) -> Learner:
     """A learner by name; a wrong keyword answers with the right ones."""
-    return find_method(method)(model, **(settings or {}))
+    given = (model,) if takes_model(method) else ()
+    return find_method(method)(*given, **(settings or {}))
+
+
+def takes_model(method: str) -> bool:
+    """Whether a method is one of a model, which is its first argument.
+
+    >>> takes_model("full"), takes_model("copy-source")
+    (True, False)
+    """
+    parameters = inspect.signature(find_method(method)).parameters.values()
+    return any(parameter.kind is not parameter.KEYWORD_ONLY for parameter in parameters)
 
 
 def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[str, JSON]:

@@ -54,6 +54,10 @@ class AdaptiveNMT:
     def model(self) -> Marian:
         return self.scope.model
 
+    @property
+    def learns_from(self) -> tuple[type[Feedback], ...]:
+        return (PostEdit,) if self.updates else ()
+
     def propose(self, segment: Segment, prefix: str = "") -> Proposal:
         pieces = [self.search(piece, prefix if i == 0 else "") for i, piece in enumerate(self.pieces(segment.source))]
         text = " ".join(self.model.target.decode(found[0].ids) for found in pieces)
