@@ -64,7 +64,7 @@ def command(
         raise InputError("is there already; go on with --resume, or choose another name", path=out)
     key = read_key(key_file)
     participant = Participant.made(**options)
-    with Client(url, key, retry=Retry(patience=patience)) as client:
+    with Client(url, key, retry=Retry(patience=patience, notice=say_waiting)) as client:
         total = sum(1 for _ in take_part(client, participant, task, out, run, passes, snapshot))
     click.echo(out)
     click.echo(f"mtloop: {total} translations", err=True)
@@ -142,6 +142,12 @@ def refuse_deaf(learner: Learner, method: str) -> None:
             f"method {method} learns from {wanted}, and a task answers with a Reward only; "
             "take one that does not learn (baseline, copy-source) or one that learns from rewards"
         )
+
+
+def say_waiting(why: str, wait: float) -> None:
+    """Short waits are nobody's business."""
+    if wait >= 1:
+        click.echo(f"mtloop: {why}; asking again in {wait:.0f} s", err=True)
 
 
 def read_key(path: Path) -> str:

@@ -15,12 +15,14 @@ class Retry:
     """`patience`: seconds after which a request is given up; waits double from `first` to at most `longest`.
 
     A wait is drawn from between nothing and that (full jitter), so that participants whom one restart cut off do
-    not all come back at once. What the service asks for in `Retry-After` is waited out in full.
+    not all come back at once. What the service asks for in `Retry-After` is waited out in full. `notice` hears why
+    and how long, before every wait.
     """
 
     patience: float = 120.0
     first: float = 0.2
     longest: float = 20.0
+    notice: Callable[[str, float], None] = lambda why, wait: None
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     dice: random.Random = field(default_factory=random.Random, repr=False)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import count
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mtloop.client.errors import Lost, Refused, Unreachable
 from mtloop.client.retry import Retry, seconds_asked
@@ -59,6 +60,7 @@ class Transport:
                 wait = self.retry.wait(attempt, again.asked)
                 if self.retry.clock() - start + wait > self.retry.patience:
                     raise self._given_up(again) from again
+                self.retry.notice(again.why, wait)
                 self.retry.sleep(wait)
         raise AssertionError("counting does not end")
 
@@ -96,12 +98,14 @@ def checked_key(key: str) -> str:
 def open_http(url: str, timeout: float) -> httpx2.Client:
     """A connection pool to the service at `url`."""
     library = need("httpx2", "client")
-    if not url.startswith(("http://", "https://")):
-        raise InputError(f"{url!r} is no address of a service; it begins with http:// or https://")
     try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         http: httpx2.Client = library.Client(base_url=url, timeout=timeout)
-    except library.InvalidURL as error:
+    except (ValueError, library.InvalidURL) as error:
         raise InputError(f"{url!r} is no address of a service: {error}") from error
+    if not sound:
+        raise InputError(f"{url!r} is no address of a service; one looks like http://HOST:PORT or https://HOST")
     return http
 
 
