@@ -3,7 +3,7 @@
 from mtloop.client.answers import Judged, RunState, Sentence, TaskInfo
 from mtloop.client.client import Client
 from mtloop.client.errors import ClientError, Refused, Unreachable
-from mtloop.client.participate import participate, rejoin
+from mtloop.client.participation import participate, rejoin
 from mtloop.client.retry import Retry
 from mtloop.client.task import Task
 

@@ -73,7 +73,7 @@ class Client:
         name_of_task = self.task(task).name
         before = {state.run for state in self.runs(name_of_task)}
         path, body = f"/v1/tasks/{quote(name_of_task, safe='')}/runs", {"name": name} if name else {}
-        return self._once(path, body, lambda: _new(self.runs(name_of_task), before))
+        return self._once(path, body, lambda: _new(self.runs(name_of_task), before, name))
 
     def next_pass(self, run: str) -> RunState:
         """From the first sentence on again, where the task allows it."""
@@ -137,8 +137,9 @@ def _of(run: str) -> str:
     return f"/v1/runs/{quote(run, safe='')}"
 
 
-def _new(runs: list[RunState], before: set[str]) -> RunState | None:
-    return next((state for state in runs if state.run not in before), None)
+def _new(runs: list[RunState], before: set[str], name: str) -> RunState | None:
+    """The run that was not there before; another's of the same key has another name, where names are given."""
+    return next((state for state in runs if state.run not in before and state.name in (None, name)), None)
 
 
 def _later(state: RunState, before: int) -> RunState | None:

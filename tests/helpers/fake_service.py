@@ -9,8 +9,11 @@ import json
 import random
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
@@ -145,9 +148,10 @@ class Faulty(httpx2.BaseTransport):
     """Something goes wrong with each of the next requests: `faults` says what, in order; then all goes well.
 
     `before`: the request never arrives. `after`: it is carried out, its answer is lost. A number: that status.
+    None: this one goes well.
     """
 
-    def __init__(self, inner: httpx2.BaseTransport, *faults: str | int | httpx2.Response) -> None:
+    def __init__(self, inner: httpx2.BaseTransport, *faults: str | int | httpx2.Response | None) -> None:
         self.inner, self.faults = inner, deque(faults)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -213,3 +217,47 @@ def problem(status: int, title: str, detail: str, name: str = "", **headers: str
 
 
 UNKNOWN_RUN = problem(404, "Not Found", "no such run", "unknown-run")
+
+
+@contextmanager
+def served(transport: httpx2.BaseTransport) -> Iterator[str]:
+    """The address of a transport behind a real socket; where it raises, the connection is closed without a word."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        lock = Lock()
+
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            request = httpx2.Request(
+                self.command, f"http://service.test{self.path}", headers=dict(self.headers), content=body
+            )
+            try:
+                with self.lock:
+                    response = transport.handle_request(request)
+            except httpx2.TransportError:
+                self.close_connection = True
+                return
+            self.send_response(response.status_code)
+            for name in ("content-type", "retry-after"):
+                if name in response.headers:
+                    self.send_header(name, response.headers[name])
+            self.send_header("content-length", str(len(response.read())))
+            self.end_headers()
+            self.wfile.write(response.read())
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -44,7 +44,7 @@ class SharedTaskApi:
 
     @as_in_2017
     def reset_dataset(self) -> None:
-        """From the first sentence on again: the next pass, and after the last one a new run. Not in training.
+        """From the first sentence on again: the next pass, or a new run where there is none. Not in training.
 
         A stream of which nothing was translated yet is at its first sentence already.
         """
@@ -54,7 +54,7 @@ class SharedTaskApi:
         try:
             task.next_pass()
         except Refused as refused:
-            if refused.kind != "no-more-passes" or task.client.task(task.joined.task).kind == "training":
+            if refused.status != 409 or task.client.task(task.joined.task).kind == "training":
                 raise
             self._task = task.client.join(task.joined.task)
 

@@ -9,7 +9,7 @@ from helpers.fake_service import SOURCES, Service, client_of
 from helpers.learners import Chained, Saved
 
 from mtloop.client import participate, rejoin
-from mtloop.client.participate import Journal
+from mtloop.client.participation import Journal
 from mtloop.core import Feedback, Header, InputError, Learned, Learner, Proposal, Segment, Step, Trace, TraceError
 from mtloop.core.protocols import Stateful
 
@@ -164,7 +164,7 @@ def test_a_journal_that_is_none(tmp_path: Path) -> None:
 
 
 def test_recalling_does_not_hide_what_a_learner_can(tmp_path: Path) -> None:
-    from mtloop.client.participate import Recalling
+    from mtloop.client.participation import Recalling
 
     said = Proposal(Segment("1", "x"), "y")
     assert isinstance(Recalling(Saved(), said), Stateful)
