@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 EPILOG = """
 \b
 Examples:
-  mtloop join http://localhost:8000 --task mock --key-file key.txt --method copy-source --out mock.jsonl
-  mtloop join http://localhost:8000 --task dev --key-file key.txt --method baseline --passes 2 --out dev.jsonl
-  mtloop join http://localhost:8000 --task dev --key-file key.txt --method baseline --out dev.jsonl --resume
+  mtloop join http://localhost:8017 --task mock --key-file key.txt --method copy-source --out mock.jsonl
+  mtloop join http://localhost:8017 --task dev --key-file key.txt --method baseline --passes 2 --out dev.jsonl
+  mtloop join http://localhost:8017 --task dev --key-file key.txt --method baseline --out dev.jsonl --resume
 \b
 The last goes on after a crash, of either side: it waits for the service (--patience), and what was on its way is
 submitted again and counts once.

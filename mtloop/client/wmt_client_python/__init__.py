@@ -3,7 +3,7 @@
     from mtloop.client import wmt_client_python
     from mtloop.client.wmt_client_python.rest import ApiException
 
-    wmt_client_python.configuration.host = "http://localhost:8000/v1/tasks/mock"
+    wmt_client_python.configuration.host = "http://localhost:8017/v1/tasks/mock"
     wmt_client_python.configuration.api_key["x-api-key"] = key
     api = wmt_client_python.SharedTaskApi()
 

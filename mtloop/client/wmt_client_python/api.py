@@ -85,8 +85,8 @@ class SharedTaskApi:
 def split(host: str) -> tuple[str, str]:
     """The service's address and the task's name.
 
-    >>> split("https://example.org/mt/v1/tasks/dev/"), split("http://localhost:8000")
-    (('https://example.org/mt', 'dev'), ('http://localhost:8000', ''))
+    >>> split("https://example.org/mt/v1/tasks/dev/"), split("http://localhost:8017")
+    (('https://example.org/mt', 'dev'), ('http://localhost:8017', ''))
     """
     address, _, name = host.rstrip("/").partition(TASKS)
     return address, unquote(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 class Configuration:
     """`host` is the address of a task; `api_key["x-api-key"]` the participant's key."""
 
-    host: str = "http://localhost:8000"
+    host: str = "http://localhost:8017"
     api_key: dict[str, str] = field(default_factory=dict, repr=False)
 
 
