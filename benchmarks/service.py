@@ -224,9 +224,7 @@ def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Pat
             results["no-op"].append(asyncio.run(measure(port, [("k", "r")] * args.participants, args.seconds)))
         for name, one in settings.items():
             results[name].append(run_service(one, people[name], args.seconds))
-    print(
-        f"{args.participants} participants, {args.rounds} rounds of {args.seconds:g} s; loop = GET next + POST translation"
-    )
+    print(f"{args.participants} participants, {args.rounds} rounds of {args.seconds:g} s; loop = GET next + POST")
     print(f"{'':12}{'loops/s':>10}{'p50 ms':>10}{'p99 ms':>10}{'of no-op':>10}")
     for name, found in results.items():
         ratio = statistics.median(a.loops / b.loops for a, b in zip(found, results["no-op"], strict=True))
