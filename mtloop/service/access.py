@@ -15,7 +15,7 @@ from mtloop.service.store import Store
 
 HEADER = "x-api-key"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class Access:
     def forget(self) -> None:
         self._known.clear()
 
-    def forget_run(self, request: Request, token: str) -> None:
-        """Look this one up again."""
-        self._known.discard((_key_hash(request), token))
+    async def fresh_run(self, request: Request, token: str) -> Known:
+        """The same, looked up now: for requests that are not many."""
+        return await self._look_up(_key_hash(request), token)
 
     async def _holder(self, key_hash: str) -> tuple[Participant, int]:
         found = await self._store.participant(key_hash)
@@ -76,7 +76,7 @@ class Access:
 
     async def _look_up(self, key_hash: str, token: str) -> Known:
         participant, epoch = await self._holder(key_hash)  # first: what is read later is at least as new
-        run = await self._store.run(token) if _TOKEN.fullmatch(token) else None
+        run = await self._store.run(token) if TOKEN.fullmatch(token) else None
         if run is None or run.participant_id != participant.id:
             raise Refused(UNKNOWN_RUN)
         task = await self._store.task_of(run.task_id)

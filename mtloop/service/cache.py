@@ -46,8 +46,5 @@ class Cache(Generic[K, V]):
         while len(self._items) > self._size:
             self._items.popitem(last=False)
 
-    def discard(self, key: K) -> None:
-        self._items.pop(key, None)
-
     def clear(self) -> None:
         self._items.clear()

@@ -11,6 +11,7 @@ from mtloop.service.desk import Desk
 from mtloop.service.limits import Limits
 from mtloop.service.settings import Settings
 from mtloop.service.store import Store
+from mtloop.service.telemetry import Meters
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,13 @@ class Service:
     access: Access
     desk: Desk
     limits: Limits
+    meters: Meters
 
     @classmethod
-    def of(cls, settings: Settings) -> Service:
+    def of(cls, settings: Settings, meters: Meters) -> Service:
         store = Store.connect(settings.url)
         limits = Limits(store, settings.rate, settings.quota)
-        return cls(settings, store, Access(store), Desk(store), limits)
+        return cls(settings, store, Access(store), Desk(store), limits, meters)
 
     def forget(self) -> None:
         """Look everything up again."""

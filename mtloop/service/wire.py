@@ -125,7 +125,7 @@ def answer(body: dict[str, Any], status: int = 200) -> Response:
 
 async def read_body(request: Request, kind: type[B], largest: int) -> B:
     """The body of a request, or the problem with it; an empty one is an empty object."""
-    raw = await _read(request, largest)
+    raw = await read_raw(request, largest)
     if raw and request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refused(WRONG_TYPE)
     try:
@@ -141,7 +141,7 @@ def check_text(text: str, field: str) -> str:
     return text
 
 
-async def _read(request: Request, largest: int) -> bytes:
+async def read_raw(request: Request, largest: int) -> bytes:
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)

@@ -137,7 +137,9 @@ async def translate(run: str, request: Request) -> Response:
     async def hand_in(known: Known) -> Rewarded | Problem | Stale:
         return await here.desk.submit(HandedIn(known.run, known.task, known.epoch, body.id, text))
 
-    return answer(rewarded_json(await _at_the_desk(here, request, run, hand_in)))
+    rewarded = await _at_the_desk(here, request, run, hand_in)
+    here.meters.rewards.inc()
+    return answer(rewarded_json(rewarded))
 
 
 @router.post(
@@ -162,9 +164,7 @@ async def start_pass(run: str, request: Request) -> Response:
 
 
 async def _fresh(here: Service, request: Request, run: str) -> Known:
-    """The run as it is known now, for requests that are not many."""
-    here.access.forget_run(request, run)
-    known = await here.access.run(request, run)
+    known = await here.access.fresh_run(request, run)
     await here.limits.charge(known.participant.id)
     return known
 
