@@ -50,3 +50,11 @@ def test_every_way_to_take_part(tmp_path: Path) -> None:
     assert said.count('"reward":1.0') == 2
     assert '"pass":2' in said
     assert "3 sentences, mean reward" in said
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_readme_s_task(tmp_path: Path) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = run(page[page.index("## A shared task") : page.index("## The same in Python")], tmp_path)
+    assert '"source":"open the drawer"' in said
+    assert '"reward":1.0,"next":{' in said
