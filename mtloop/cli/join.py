@@ -14,7 +14,7 @@ from mtloop.cli.run import refuse_idle_model, setting
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.client import Client
+    from mtloop.client import Client, TaskInfo
     from mtloop.core.protocols import Learner
     from mtloop.core.trace import Header
     from mtloop.core.types import JSON, Step
@@ -65,9 +65,9 @@ def command(
     key = read_key(key_file)
     participant = Participant.made(**options)
     with Client(url, key, retry=Retry(patience=patience, notice=say_waiting)) as client:
-        total = sum(1 for _ in take_part(client, participant, task, out, run, passes, snapshot))
+        for _ in take_part(client, participant, task, out, run, passes, snapshot):
+            pass
     click.echo(out)
-    click.echo(f"mtloop: {total} translations", err=True)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ def take_part(
     """The steps of the run, as they come."""
     from mtloop.client import participate, rejoin
 
+    check_passes(client.task(task), passes)
     joined, where = rejoin(client, out, task, run)
     header = participant.header(where)
     steps = participate(out, header, joined, participant.learner, passes=passes, every=snapshot)
@@ -121,13 +122,20 @@ def shown(steps: Iterable[Step], total: int, name: str) -> Iterator[Step]:
 
     from mtloop.core.types import Reward
 
-    earned = 0.0
+    earned, count = 0.0, 0
     with tqdm(total=total, desc=name, unit="seg", disable=None) as bar:
         for count, step in enumerate(steps, start=1):
             earned += step.feedback.value if isinstance(step.feedback, Reward) else 0.0
             bar.set_postfix_str(f"reward {earned:.2f}, mean {earned / count:.4f}", refresh=False)
             bar.update()
             yield step
+    click.echo(f"mtloop: {name}: {count} translations, cumulative reward {earned:.4f}", err=True)
+
+
+def check_passes(task: TaskInfo, passes: int) -> None:
+    """A pass too many is found before the first translation; 0 allows any number."""
+    if task.passes and passes > task.passes:
+        raise InputError(f"task {task.name} allows {task.passes} passes, not {passes}")
 
 
 def refuse_deaf(learner: Learner, method: str) -> None:

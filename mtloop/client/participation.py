@@ -12,9 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mtloop.client.errors import Refused
 from mtloop.client.task import Task
 from mtloop.core import wire
-from mtloop.core.errors import TraceError, WireError
+from mtloop.core.errors import InputError, TraceError, WireError
 from mtloop.core.protocols import Learner, Stateful, Stream
 from mtloop.core.record import record
 from mtloop.core.trace import Header, Trace, is_header
@@ -28,12 +29,27 @@ def rejoin(client: Client, path: str | Path, task: str, run: str | None = None) 
     """The run that the trace at `path` is of, else a new one (or `run`); and what the trace's header says of it."""
     old = begun(Path(path))
     if old is None:
-        joined = client.join(task, run)
+        joined = client.join(task, run) if run else _new(client, task)
         return joined, {"task": task, "run": joined.run, "begun": joined.joined.done}
     where: dict[str, JSON] = {name: old.header.config.get(name) for name in ("task", "run", "begun")}
     if where["task"] != task or not isinstance(where["run"], str) or run not in (None, where["run"]):
         raise TraceError(f"is of task {where['task']}, run {where['run']}; choose another name", path=path)
     return client.join(task, where["run"]), where
+
+
+def _new(client: Client, task: str) -> Task:
+    """A new run; where there may be no more, one that was killed before its first translation will do."""
+    try:
+        return client.join(task)
+    except Refused as refused:
+        if refused.kind != "no-more-runs":
+            raise
+        mine = client.runs(task)
+    fresh = [state.run for state in mine if state.done == 0]
+    if not fresh:
+        names = ", ".join(state.run for state in mine)
+        raise InputError(f"task {task} allows no further run; take up one of yours with --run: {names}")
+    return client.join(task, fresh[-1])
 
 
 def participate(

@@ -137,6 +137,8 @@ def _refusal(response: Any) -> Refused:
     except WireError:
         problem = {}
     kind, title, detail = (str(problem.get(name) or "") for name in ("type", "title", "detail"))
+    if (moved := response.headers.get("location")) is not None:
+        detail = f"the service is at {moved}; use that address"  # the key goes nowhere it was not meant for
     return Refused(response.status_code, kind, title or response.reason_phrase, detail, response.text)
 
 

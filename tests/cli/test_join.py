@@ -100,6 +100,7 @@ def kill_at(function, before=True):
         return value
     return call
 
+if where == "joined": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append)
 if where == "journal": participation.Journal.write = kill_at(participation.Journal.write)
 if where == "rewarded": task.Task.judge = kill_at(task.Task.judge, before=False)
 if where == "written": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, before=False)
@@ -114,14 +115,17 @@ def child(url: str, key: Path, out: Path, where: str = "", nth: int = 0) -> subp
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
 
 
-@pytest.mark.parametrize(("where", "nth"), [("journal", 3), ("rewarded", 3), ("written", 1), ("written", 6)])
+@pytest.mark.parametrize(
+    ("where", "nth"), [("joined", 1), ("journal", 3), ("rewarded", 3), ("written", 1), ("written", 6)]
+)
 def test_killed_and_resumed(service: Service, url: str, key: Path, tmp_path: Path, where: str, nth: int) -> None:
     out = tmp_path / "run.jsonl"
     killed = child(url, key, out, where, nth)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     resumed = child(url, key, out)
     assert resumed.returncode == 0, resumed.stderr
-    (run,) = service.runs.values()
+    *_, run = service.runs.values()
+    assert len(service.runs) == 1 + (where == "joined")
     rewards = [step.feedback.value for step in Trace.read(out).steps]  # type: ignore[union-attr]
     assert rewards == run.rewards
     assert len(rewards) == len(SOURCES)
@@ -163,6 +167,7 @@ def test_who_learns_from_post_edits_alone_is_refused(
         (["--model", "en-de"], "method copy-source needs no model"),
         (["--set", "beams=2"], "setting of method copy-source"),
         (["--run", "run-7"], "no such run"),
+        (["--passes", "4"], "task dev allows 3 passes, not 4"),
         (["--key-file", "none.txt"], "none.txt: no key can be read"),
         (["--key-file", "two.txt"], "two.txt: holds 2 words"),
         (["--key-file", "wrong.txt"], "401 Unauthorized"),
@@ -197,6 +202,25 @@ def test_a_wrong_address(mtloop: Call, key: Path, tmp_path: Path, url: str, says
     )
     assert said.code == 2
     assert says in said.err
+
+
+def test_what_it_needs_is_named(
+    mtloop: Call, url: str, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    out = tmp_path / "run.jsonl"
+    said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
+    assert (said.code, said.err) == (2, "mtloop: httpx2 is not installed; run: pip install 'mtloop[client]'\n")
+
+
+def test_compare_with_the_floor(mtloop: Call, tmp_path: Path, model: Path) -> None:
+    data = tmp_path / "d.tsv"
+    data.write_text("source\ttarget\nOpen the file\tÖffnen\nSave the file\tSave the file\n", encoding="utf-8")
+    said = mtloop(
+        "compare", "--data", data, "--methods", "copy-source,baseline", "--model", model, "--out", tmp_path / "o"
+    )
+    assert said.code == 0, said.err
+    assert "copy-source" in said.out
 
 
 def test_run_and_copy_source(mtloop: Call, tmp_path: Path) -> None:

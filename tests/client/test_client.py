@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import httpx2
 import pytest
 from helpers.fake_service import KEY, SOURCES, Faulty, Service, Time, client_of, problem
@@ -216,7 +218,7 @@ def test_a_refusal_that_no_service_wrote(service: Service) -> None:
 
 def test_a_redirect_is_not_followed_with_the_key(service: Service) -> None:
     away = httpx2.Response(307, headers={"location": "http://elsewhere.test/"})
-    with pytest.raises(Refused, match="307"):
+    with pytest.raises(Refused, match=r"307.*use that address"):
         client_of(Faulty(service, away)).tasks()
     assert not service.requests
 
@@ -249,3 +251,12 @@ def test_a_service_behind_a_path(service: Service) -> None:
     with pytest.raises(Refused):
         Client(http, KEY).tasks()
     assert service.requests == [("GET", "/mt/v1/tasks")]
+
+
+def test_clients_of_the_older_library_are_clients_too(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Older(httpx2.Client):
+        __module__ = "httpx"
+
+    monkeypatch.setitem(sys.modules, "httpx", httpx2)
+    http = Older(transport=Faulty(service, "before", "later"), base_url="http://service.test")
+    assert len(Client(http, KEY, retry=Time().retry()).tasks()) == 3

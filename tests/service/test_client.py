@@ -13,7 +13,7 @@ from helpers.shared_task import REFERENCES, SOURCES, Hall
 from mtloop.client import Client, Refused, Unreachable, participate, rejoin
 from mtloop.client.wmt_client_python import Configuration, SharedTaskApi, Translation
 from mtloop.client.wmt_client_python.rest import ApiException
-from mtloop.core import Header, Reward, UnknownName, run
+from mtloop.core import Header, InputError, Reward, UnknownName, run
 from mtloop.metrics.quality import RewardBLEU
 from mtloop.service import Settings
 from mtloop.translators.copied import CopySource
@@ -79,6 +79,19 @@ def test_a_rate_limit_says_how_long_to_wait(tmp_path: Path) -> None:
         client = client_of(http._transport, key, patience=0)
         with pytest.raises(Unreachable, match=r"asks to wait \d+ s \(429 Too Many Requests\)"):
             deque((client.tasks() for _ in range(11)), maxlen=0)  # a new minute may begin in between
+
+
+def test_a_run_that_never_got_its_trace_is_taken_up(lite: Hall, tmp_path: Path) -> None:
+    lite.task("final", "training")
+    key, out = lite.participant(), tmp_path / "run.jsonl"
+    with lite.serve() as http:
+        client = client_of(http._transport, key)
+        started = client.start("final").run  # and killed before a line was written
+        task, where = rejoin(client, out, "final")
+        assert task.run == started
+        assert len(list(participate(out, Header(config=where), task, Chained()))) == len(SOURCES)
+        with pytest.raises(InputError, match=f"no further run; take up one of yours with --run: {started}"):
+            rejoin(client, tmp_path / "other.jsonl", "final")
 
 
 def test_the_calls_of_2017(lite: Hall) -> None:
