@@ -90,12 +90,12 @@ class Journal:
 
     def __init__(self, path: Path, run: str) -> None:
         self.path, self.run = path, run
+        self._unfinished = path.with_suffix(".tmp")
 
     def write(self, proposal: Proposal) -> None:
         """In place whole or not at all, whenever this process is killed."""
-        temporary = self.path.with_suffix(".tmp")
-        temporary.write_bytes(wire.dumps({"run": self.run, "proposal": wire.encode(proposal)}))
-        temporary.replace(self.path)
+        self._unfinished.write_bytes(wire.dumps({"run": self.run, "proposal": wire.encode(proposal)}))
+        self._unfinished.replace(self.path)
 
     def read(self) -> Proposal | None:
         """What was written for this run."""
@@ -108,7 +108,8 @@ class Journal:
             raise TraceError(f"holds no proposal: {error}; remove it", path=self.path) from error
 
     def clear(self) -> None:
-        self.path.unlink(missing_ok=True)
+        for path in (self.path, self._unfinished):
+            path.unlink(missing_ok=True)
 
 
 class Submitting:
@@ -148,7 +149,9 @@ def _lost(past: Sequence[Step], noted: Proposal | None) -> Proposal | None:
 def _check(path: Path, where: Fields, task: Task, least: int, most: int) -> None:
     """Trace and service must agree on how far the run has come, but for the one proposal on its way."""
     first, done = where.get("begun"), task.joined.done
-    if not isinstance(first, int) or not least <= done - first <= most:
+    if not isinstance(first, int) or where.get("run") != task.run:
+        raise InputError("the header's config must hold what `rejoin` says of the run: task, run, begun")
+    if not least <= done - first <= most:
         raise TraceError(
             f"holds {least} steps, but the service has {done} translations of run {task.run}: it went on elsewhere; "
             f"take it up where it stands under another name (mtloop join --run {task.run} --out ...)",

@@ -101,7 +101,8 @@ class AdaptiveNMT:
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         if not isinstance(feedback, PostEdit):
-            return Learned(rejected=f"learns from post-edits, not from {type(feedback).__name__}")
+            missed = f"learns from post-edits, not from {type(feedback).__name__}"
+            return Learned(rejected=missed if self.updates else None)
         self.lessons_ += 1
         source, target = proposal.segment.source, feedback.text
         if (reason := self.guard(source, target)) is not None:

@@ -13,7 +13,7 @@ from helpers.fake_service import KEY, SOURCES, Faulty, Service, served
 from helpers.said import Said
 from helpers.tiny_marian import write_tiny
 
-from mtloop.core import Trace
+from mtloop.core import Learned, Trace
 
 Call = Callable[..., Said]
 
@@ -80,6 +80,7 @@ def test_a_model_takes_part(mtloop: Call, service: Service, url: str, key: Path,
     assert len(trace.steps) == 2 * len(SOURCES)
     assert trace.header.config["settings"] == {"beams": 2}
     assert trace.header.config["fingerprint"]
+    assert all(step.learned == Learned() for step in trace.steps)
 
 
 CHILD = """

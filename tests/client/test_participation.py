@@ -2,15 +2,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import httpx2
 import pytest
-from helpers.fake_service import SOURCES, Service, client_of
+from helpers.fake_service import SOURCES, Service, Storm, client_of
 from helpers.learners import Chained, Saved
 
 from mtloop.client import participate, rejoin
 from mtloop.client.participation import Journal
-from mtloop.core import Feedback, Header, InputError, Learned, Learner, Proposal, Segment, Step, Trace, TraceError
+from mtloop.core import (
+    Feedback,
+    Header,
+    InputError,
+    Learned,
+    Learner,
+    Proposal,
+    Reward,
+    Segment,
+    Step,
+    Trace,
+    TraceError,
+)
 from mtloop.core.protocols import Stateful
 
 
@@ -26,10 +40,10 @@ class Dice(Chained):
 
 
 def take_part(
-    service: Service, out: Path, learner: Learner, passes: int = 1, kill: int = 0, where: str = ""
+    service: httpx2.BaseTransport, out: Path, learner: Learner, passes: int = 1, kill: int = 0, where: str = ""
 ) -> list[Step]:
     """Join or join again; killed at the nth call of what `where` names."""
-    client = client_of(service)
+    client = client_of(service, patience=1e9)
     task, said = rejoin(client, out, "dev")
     calls = 0
 
@@ -185,3 +199,26 @@ def test_the_learner_learns_what_was_lost(tmp_path: Path) -> None:
     heard.clear()
     take_part(service, out, Listening())
     assert len(heard) == len(SOURCES)
+
+
+def test_a_header_that_says_nothing_of_the_run(tmp_path: Path) -> None:
+    task = client_of(Service()).join("dev")
+    with pytest.raises(InputError, match="what `rejoin` says of the run"):
+        list(participate(tmp_path / "run.jsonl", Header(), task, Chained()))
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_killed_again_and_again_in_a_storm(tmp_path: Path, seed: int) -> None:
+    """Any answer may be lost, any life may end anywhere: both sides agree on what was said and what it earned."""
+    service, out, dice = Service(), tmp_path / "run.jsonl", random.Random(seed)
+    steps: list[Step] = []
+    while len(steps) < 2 * len(SOURCES):
+        with suppress(Killed):
+            where, nth = dice.choice(["proposed", "submitting", "rewarded", "learned"]), dice.randint(1, 6)
+            storm = Storm(service, dice.randrange(1000))
+            steps = take_part(storm, out, Dice(), passes=2, kill=nth, where=where)
+    (run,) = service.runs.values()
+    assert [step.proposal.text for step in steps] == [text for text, _ in run.said.values()]
+    assert [step.feedback for step in steps] == [Reward(earned) for earned in run.rewards]
+    assert Trace.read(out).steps == steps
