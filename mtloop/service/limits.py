@@ -21,8 +21,11 @@ MINUTE, DAY = 60, 86_400
 
 @dataclass
 class _Portion:
+    """What a worker may still give out in a span; once the allowance gave less than was asked for, it is empty."""
+
     number: int = -1
     left: int = 0
+    last: bool = False
 
 
 class Limits:
@@ -44,13 +47,18 @@ class Limits:
 
     async def _take(self, participant_id: int, span: int, number: int, limit: int) -> bool:
         portion = self._portions[participant_id, span]
-        if portion.number != number or portion.left <= 0:
+        if _is_spent(portion, number):
             async with self._drawing[participant_id, span]:
-                if portion.number != number or portion.left <= 0:
+                if _is_spent(portion, number):
                     wanted = max(1, limit // PORTIONS)
                     portion.left = await self._store.draw(participant_id, span, number, wanted, limit)
-                    portion.number = number
+                    portion.number, portion.last = number, portion.left < wanted
         if portion.left <= 0:
             return False
         portion.left -= 1
         return True
+
+
+def _is_spent(portion: _Portion, number: int) -> bool:
+    """Whether another portion has to be drawn; not where there is none to be had before the span ends."""
+    return portion.number != number or (portion.left <= 0 and not portion.last)

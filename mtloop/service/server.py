@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import sys
 import tempfile
 
 import uvicorn
@@ -29,6 +31,7 @@ def serve(settings: Settings) -> None:
         timeout_graceful_shutdown=settings.grace,
         timeout_keep_alive=30,
     )
+    signal.signal(signal.SIGTERM, _leave)  # uvicorn sends itself the signal again once it has shut down
     try:
         if settings.workers > 1:
             with tempfile.TemporaryDirectory(prefix="mtloop-metrics-") as shared:
@@ -38,6 +41,10 @@ def serve(settings: Settings) -> None:
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         listening.close()
+
+
+def _leave(*_: object) -> None:
+    sys.exit(0)
 
 
 def listen(host: str, port: int) -> socket.socket:

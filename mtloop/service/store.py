@@ -55,6 +55,7 @@ from mtloop.service.tables import (
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 CHUNK = 500  # rows of an IN or of one round trip
+_AWAY = ("08", "53", "57P")  # PostgreSQL's classes: connection lost, out of resources, shutting down or starting
 _ADVISORY = 2017  # the lock under which PostgreSQL lets one process at a time migrate
 
 _EPOCH = sa.select(epoch.c.value).scalar_subquery()
@@ -603,5 +604,6 @@ def _is_current(connection: sa.Connection) -> bool:
 def is_outage(error: Exception) -> bool:
     """Whether the database itself is away, rather than something being wrong with what it was asked."""
     if isinstance(error, sa.exc.DBAPIError):
-        return error.connection_invalidated or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
+        known = error.connection_invalidated or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
+        return known or str(getattr(error.orig, "sqlstate", "")).startswith(_AWAY)
     return isinstance(error, OSError | sa.exc.TimeoutError)

@@ -93,7 +93,7 @@ async def curves(here: Service, run: Run, task: Task) -> list[dict[str, Any]]:
             "pass": at.lap,
             "position": at.position,
             "cumulative_reward": at.reward,
-            "running": running(task, [*points.get(at.lap, []), at]),
+            "running": running(task, [one for one in points.get(at.lap, []) if one.position < at.position] + [at]),
             "held_out": [asdict(one) for one in held_out(task, checkpoints.get(at.lap, []))],
         }
         for at in await here.store.laps(run)
