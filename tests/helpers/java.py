@@ -12,7 +12,19 @@ JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp"
 def compiled(folder: Path, *further: Path) -> Path:
     """The classes of the client and of further files; a warning is an error."""
     files = [*sorted(SOURCES.rglob("*.java")), *further]
-    command = ["javac", "--release", "17", "-Xlint:all", "-Werror", "-d", folder, *files]
+    command = [
+        "javac",
+        "-J-XX:TieredStopAtLevel=1",
+        "-J-XX:+UseSerialGC",
+        "-proc:none",
+        "--release",
+        "17",
+        "-Xlint:all",
+        "-Werror",
+        "-d",
+        folder,
+        *files,
+    ]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -36,10 +37,17 @@ def run(page: str, folder: Path) -> str:
     text = "\n".join(script(page)).replace("localhost:8017", f"127.0.0.1:{port}")
     environment = os.environ | {"PATH": path, "MTLOOP_PORT": str(port), "PYTHONPATH": str(ROOT)}
     with (folder / "log").open("w+") as log:  # a pipe would stay open as long as the service runs
-        code = subprocess.run(["bash", "-c", text], cwd=folder, env=environment, stdout=log, stderr=log).returncode
+        process = subprocess.Popen(
+            ["bash", "-c", text], cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            process.wait(timeout=300)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # also what it started
         log.seek(0)
         said = log.read()
-    assert code == 0, said
+    assert process.returncode == 0, said
     return said
 
 
