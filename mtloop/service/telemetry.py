@@ -12,6 +12,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
+LOGGED = ("mtloop.service", "uvicorn.error")  # and nothing else: drivers log what they are asked, texts included
 LOGGER = logging.getLogger("mtloop.service")
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
@@ -84,7 +85,7 @@ def log_to_stderr() -> None:
     """JSON lines on standard error, uvicorn's own among them."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name in ("mtloop.service", "uvicorn.error"):
+    for name in LOGGED:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,8 @@ class Hall:
             finally:
                 await store.close()
 
-        return asyncio.run(done())
+        with ThreadPoolExecutor(1) as thread:  # where a browser is being driven, this one has a loop already
+            return thread.submit(lambda: asyncio.run(done())).result()
 
     def task(self, name: str = "tiny", kind: str = "mock", **options: Any) -> None:
         data = {} if "data" in options or "source" in options else write_data(self.folder)

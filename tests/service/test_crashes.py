@@ -1,4 +1,4 @@
-"""Servers that are killed and databases that are stopped in the middle: nothing acknowledged is lost, nothing doubled."""
+"""Servers killed and databases stopped in the middle: nothing acknowledged is lost, nothing given twice."""
 
 from __future__ import annotations
 
