@@ -85,6 +85,8 @@ def judged(answer: Mapping[str, JSON]) -> Judged:
     """The reward is a number from 0 to 1; anything else comes from something that is no such service."""
     following = answer.get("next")
     plain = read(Judged, {"id": answer.get("id"), "reward": answer.get("reward")})
+    if not 0 <= plain.reward <= 1:
+        raise Unreachable(f"not an answer of an mtloop service: a reward of {plain.reward}")
     return Judged(plain.id, plain.reward, None if following is None else sentence(following))
 
 

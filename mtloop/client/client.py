@@ -120,17 +120,17 @@ class Client:
 
     def _once(self, path: str, body: dict[str, str], find: Callable[[], RunState | None]) -> RunState:
         """Have something made once: after a lost answer, look whether it was made before asking again."""
-        retry = self._transport.retry
-        for attempt in range(DOUBTS):
+        retry, attempt = self._transport.retry, 0
+        while True:
             try:
                 return answers.run_state(self._transport.request("POST", path, dict(body), repeatable=False))
             except Lost:
                 retry.sleep(retry.wait(attempt))
                 if (made := find()) is not None:
                     return made
-                if attempt + 1 == DOUBTS:
+                attempt += 1
+                if attempt == DOUBTS:
                     raise
-        raise AssertionError("the last doubt is raised")
 
 
 def _of(run: str) -> str:

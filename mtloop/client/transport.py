@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import count
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -50,8 +49,8 @@ class Transport:
         One that must not be carried out twice is not `repeatable`: it is sent again only where it surely was not
         carried out, else `Lost` leaves it to the caller to find out.
         """
-        start = self.retry.clock()
-        for attempt in count():
+        start, attempt = self.retry.clock(), 0
+        while True:
             try:
                 return self._send(method, path, body)
             except Again as again:
@@ -62,7 +61,7 @@ class Transport:
                     raise self._given_up(again) from again
                 self.retry.notice(again.why, wait)
                 self.retry.sleep(wait)
-        raise AssertionError("counting does not end")
+            attempt += 1
 
     def _send(self, method: str, path: str, body: Mapping[str, JSON] | None) -> dict[str, JSON]:
         content, headers = None, self._headers

@@ -202,7 +202,7 @@ def test_what_is_no_service(service: Service, content: bytes) -> None:
         client_of(Faulty(service, httpx2.Response(200, content=content))).tasks()
 
 
-@pytest.mark.parametrize("reward", [None, "1", True])
+@pytest.mark.parametrize("reward", [None, "1", True, 1.5, -0.1])
 def test_what_is_no_reward(service: Service, reward: object) -> None:
     spoilt = httpx2.Response(200, json={"id": "x", "reward": reward, "next": None})
     with pytest.raises(Unreachable, match="not an answer of an mtloop service"):

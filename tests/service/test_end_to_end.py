@@ -1,4 +1,4 @@
-"""One task, four kinds of participant, and a service that is killed in the middle."""
+"""One task, every kind of participant, a service that is killed in the middle, and the leaderboard in a browser."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from contextlib import closing, redirect_stdout
 from pathlib import Path
 
 import pytest
+from helpers.browser import BROWSERS, chromium
 from helpers.java import JAVA, compiled
 
 from mtloop.cli import main
@@ -201,6 +202,17 @@ def rescored(names: Iterable[str]) -> dict[str, float]:
     return {score["system"]: score["cumulative_reward"] for score in json.loads(scores)}
 
 
+def leaderboard(server: Server) -> dict[str, str]:
+    """Cumulative rewards by participant, as a browser shows them."""
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{server.url}/tasks/tiny")
+        rows = page.locator("tbody tr").all()
+        heads = [cell.inner_text() for cell in page.locator("thead th").all()]
+        place = heads.index("Cumulative reward")
+        return {row.locator("th").inner_text(): row.locator("td, th").nth(place).inner_text() for row in rows}
+
+
 @pytest.mark.skipif(shutil.which("javac") is None or shutil.which("curl") is None, reason="needs a JDK and curl")
 def test_every_kind_of_participant_and_a_killed_service(server: Server) -> None:
     sources = [source for source, _ in PAIRS]
@@ -235,3 +247,5 @@ def test_every_kind_of_participant_and_a_killed_service(server: Server) -> None:
     (joined,) = json.loads(mtloop("score", "join.jsonl", "--metrics", "reward", "--format", "json"))
     assert joined["cumulative_reward"] == pytest.approx(kept["join"], abs=1e-9)
     client.close()
+    if any(map(shutil.which, BROWSERS)):
+        assert leaderboard(server) == {name: f"{reward:.2f}" for name, reward in kept.items()}
