@@ -28,8 +28,10 @@ SCREENSHOTS = os.environ.get("MTLOOP_SCREENSHOTS", "")
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=20_000)  # two cores may have much to do
     with chromium() as browser:
         yield browser
+    expect.set_options(timeout=5_000)
 
 
 @dataclass
@@ -94,7 +96,7 @@ class Visitor:
 
     def __init__(self, page: Page, site: Site) -> None:
         self.page, self.site, self.complaints, self.requests = page, site, list[str](), list[str]()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(20_000)
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -106,6 +108,7 @@ class Visitor:
 
     def sign_in(self, who: str) -> Page:
         self.go("/login")
+        expect(self.page.locator("#key")).to_be_focused()
         self.page.keyboard.type(self.site.keys[who])
         self.page.keyboard.press("Enter")
         self.page.wait_for_url(lambda url: not url.endswith("/login"))
@@ -160,14 +163,14 @@ def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site)
     before = rows.count()
     with site.client("umd") as client:
         run = start(client, "dev", name="late")
-        expect(rows).to_have_count(before + 1, timeout=15_000)
+        expect(rows).to_have_count(before + 1)
         page.uncheck("#live")
         expect(page.locator("tbody")).to_contain_text("late")
         translate_all(client, run, learner(100))
         page.wait_for_timeout(2500)
         assert page.locator("tr.unranked").count() == 1
         page.check("#live")
-        expect(page.locator("tr.unranked")).to_have_count(0, timeout=15_000)
+        expect(page.locator("tr.unranked")).to_have_count(0)
     visitor.behaved()
 
 

@@ -88,7 +88,7 @@ def _environment() -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals |= {"asset_url": asset_url}
-    environment.filters |= {"number": _number, "ago": _ago, "data": _data}
+    environment.filters |= {"number": _number, "signed": _signed, "ago": _ago, "data": _data}
     return environment
 
 
@@ -101,6 +101,18 @@ def _number(value: float | None, digits: int = 0) -> str:
     if value is None or not Score("", value, "").defined:
         return "–"
     return f"{value:,.{digits}f}"
+
+
+def _signed(value: float | None, digits: int) -> str:
+    """A difference with its sign.
+
+    >>> _signed(0.25, 2), _signed(-0.001, 2), _signed(None, 2)
+    ('+0.25', '±0.00', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:+,.{digits}f}"
+    return text if float(text.replace(",", "")) else f"±{0:.{digits}f}"
 
 
 def _ago(when: float | None) -> str:
