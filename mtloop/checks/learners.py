@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mtloop.core import wire
-from mtloop.core.protocols import Learner, Stateful
+from mtloop.core.protocols import Learner, Particular, Stateful
 from mtloop.core.types import Feedback, Learned, PostEdit, Proposal, Segment
 
 
@@ -17,11 +17,19 @@ def check_learner(
     """Run the whole contract; `make` gives a new learner, `answer` the kind of feedback it takes (else post-edits)."""
     answer = answer or (lambda proposal: PostEdit(proposal.segment.source))
     assert isinstance(make(), Learner), "a learner has propose and learn"
+    check_learns_from(make())
     check_propose(make(), segments)
     check_equal_runs(make, segments, answer)
     check_late_feedback(make(), segments, answer)
     if isinstance(make(), Stateful):
         check_save(make, segments, answer)
+
+
+def check_learns_from(learner: Learner) -> None:
+    """A learner that is particular about feedback names kinds of feedback."""
+    if isinstance(learner, Particular):
+        kinds = set(wire.FEEDBACK.values())
+        assert set(learner.learns_from) <= kinds, "learns_from names PostEdit, Scores, Preference or Reward"
 
 
 def check_propose(learner: Learner, segments: Sequence[Segment]) -> None:

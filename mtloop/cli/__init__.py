@@ -21,6 +21,10 @@ VERBS = {
     "translate": "translate standard input, with what was learned if a delta is given",
     "model": "convert, inspect, and choose what learns",
     "train": "train a Marian model from parallel text",
+    "serve": "run shared tasks: sources one by one, a reward for each translation, a leaderboard",
+    "task": "create shared tasks, stop them, open their results, take out what was done",
+    "participant": "who may take part in shared tasks: add, rotate and revoke keys",
+    "join": "take part in a task that a service runs; killed at any moment, it goes on where it was",
     "demo": "let the embedded model learn the demo document with every method, and compare them",
 }
 

@@ -76,6 +76,8 @@ def compare_traces(traces: Sequence[Path], out: Path, names: str, language: str,
 
 
 def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -> list[str]:
+    from mtloop.config.methods import takes_model
+
     arguments = [
         sys.executable,
         "-m",
@@ -89,7 +91,10 @@ def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -
         "--lang",
         language,
     ]
+    idle = () if takes_model(method) else ("model", "beam")
     for name, value in options.items():
+        if name in idle:
+            continue
         if value is True:
             arguments.append(f"--{name}")
         elif value is not None:

@@ -51,7 +51,7 @@ def experiment_options(command: Any) -> Any:
 
 @click.command(epilog=EPILOG)
 @experiment_options
-@click.option("--method", help="baseline, bias, full, top, fixed, lasso.  [default: full]")
+@click.option("--method", help="baseline, copy-source, bias, full, top, fixed, lasso.  [default: full]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
 @click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
 @click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")
@@ -75,25 +75,31 @@ def make_experiment(
 
     table: dict[str, Any] = Experiment.from_toml(config) if config else {}
     table |= {name: value for name, value in options.items() if value is not None}
-    settings = dict(table.pop("settings", {})) | dict(map(_setting, pairs)) | ({"beams": beam} if beam else {})
+    settings = dict(table.pop("settings", {})) | dict(map(setting, pairs)) | ({"beams": beam} if beam else {})
     if "data" not in table:
         raise InputError('a run needs data: --data FILE, or data = "FILE" in the TOML')
+    refuse_idle_model(table.get("method", "full"), table.get("model"))
     return Experiment(**table | {"data": str(table["data"]), "settings": settings})
+
+
+def refuse_idle_model(method: str, model: str | None) -> None:
+    """An option that would be ignored is a mistake."""
+    from mtloop.config.methods import takes_model
+
+    if model is not None and not takes_model(method):
+        raise InputError(f"method {method} needs no model; leave out --model")
 
 
 def run_experiment(experiment: Experiment, out: Path, snapshot: int, language: str) -> Iterator[Step]:
     """Run it, with the trace at `out` and the clock beside it."""
     from mtloop.cli.running import shown
-    from mtloop.config.experiment import set_threads
+    from mtloop.config.experiment import load_model
     from mtloop.core.record import record
     from mtloop.judges import PostEditor
-    from mtloop.translators.marian.find import find_model
-    from mtloop.translators.marian.model import Marian
 
-    set_threads(experiment.threads)
     stream, when = experiment.stream(), experiment.when()
-    model = Marian.load(find_model(experiment.model))
-    learner, header = experiment.learner(model), experiment.header(model.weights.fingerprint)
+    model = load_model(experiment.method, experiment.model, experiment.threads)
+    learner, header = experiment.learner(model), experiment.header(model.weights.fingerprint if model else "")
     steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot)
     return shown(_clocked(steps, out), len(stream), experiment.method, language)
 
@@ -108,7 +114,7 @@ def _clocked(steps: Iterable[Step], out: Path) -> Iterator[Step]:
             yield step
 
 
-def _setting(pair: str) -> tuple[str, str]:
+def setting(pair: str) -> tuple[str, str]:
     name, equals, value = pair.partition("=")
     if not equals:
         raise InputError(f"--set takes KEY=VALUE, not {pair!r}")

@@ -7,11 +7,13 @@ import platform
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtloop import __version__
-from mtloop.config.methods import make_learner, settings_of
+from mtloop.config.methods import make_learner, settings_of, takes_model
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.loop import Blocks, Delay, Each, Schedule
 from mtloop.core.protocols import Learner
@@ -60,8 +62,9 @@ class Experiment:
             name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("settings", "threads")
         }
         config["data"] = Path(self.data).name
+        config["model"] = self.model if takes_model(self.method) else ""
         config |= {"fingerprint": fingerprint, "settings": settings_of(self.method, self.settings)}
-        return Header(config=config, seed=self.shuffle, versions=_versions(), threads=self.threads)
+        return Header(config=config, seed=self.shuffle, versions=versions(), threads=self.threads)
 
     def stream(self) -> list[tuple[Segment, Truth]]:
         """The data, shuffled, cut and thinned as asked for, in this order."""
@@ -73,7 +76,7 @@ class Experiment:
             stream = list(without_repeats(stream))
         return list(first(stream, self.limit)) if self.limit else stream
 
-    def learner(self, model: Marian) -> Learner:
+    def learner(self, model: Marian | None) -> Learner:
         return make_learner(self.method, model, settings_of(self.method, self.settings))
 
     def when(self) -> Schedule:
@@ -98,7 +101,18 @@ def set_threads(threads: int) -> None:
     torch.set_flush_denormal(True)  # products of near-nothings cost a hundred times as much, and change nothing
 
 
-def _versions() -> dict[str, str]:
-    import torch
+def load_model(method: str, name: str, threads: int = 1) -> Marian | None:
+    """The model a method works on, on so many threads; None where it needs none."""
+    if not takes_model(method):
+        return None
+    from mtloop.translators.marian.find import find_model
+    from mtloop.translators.marian.model import Marian
 
-    return {"mtloop": __version__, "python": platform.python_version(), "torch": torch.__version__}
+    set_threads(threads)
+    return Marian.load(find_model(name))
+
+
+def versions() -> dict[str, str]:
+    """Of all that may change what a run says."""
+    torch = {"torch": version("torch")} if find_spec("torch") else {}
+    return {"mtloop": __version__, "python": platform.python_version()} | torch

@@ -31,14 +31,21 @@ def frozen(model: Marian) -> Scope:
     return Frozen(model)
 
 
-def bias(model: Marian, *, rate: float = 1.0, clip: str = "clip") -> Scope:
+def copy_source() -> Learner:
+    """The source as it is: the floor. Needs no model."""
+    from mtloop.translators.copied import CopySource
+
+    return CopySource()
+
+
+def bias(model: Marian, *, rate: float = 0.1, clip: str = "clip") -> Scope:
     """A second bias on the output layer learns, nothing else."""
     from mtloop.translators.scopes import OutputBias
 
     return OutputBias(model, rate, _clip(clip))
 
 
-def full(model: Marian, *, rate: float = 1e-2, clip: str = "clip") -> Scope:
+def full(model: Marian, *, rate: float = 5e-3, clip: str = "clip") -> Scope:
     """Every parameter learns."""
     from mtloop.translators.scopes import Dense, all_names
 
@@ -62,9 +69,9 @@ def fixed(model: Marian, *, tensors: str = "", rate: float = 1e-2, clip: str = "
 def lasso(
     model: Marian,
     *,
-    rate: float = 1e-2,
+    rate: float = 5e-3,
     bias_rate: float = 1e-2,
-    strength: float = 1e-4,
+    strength: float = 1e-5,
     hidden_budget: int = 1_000_000,
     row_budget: int = 1_000_000,
     clip: str = "clip",
@@ -114,6 +121,7 @@ SCOPES: dict[str, Callable[..., Scope]] = {
     "fixed": fixed,
     "lasso": lasso,
 }
+NO_UPDATES: dict[str, JSON] = {"updates": 0}
 EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
 
 
@@ -133,8 +141,14 @@ class Neural:
 
     @property
     def keywords(self) -> dict[str, JSON]:
-        every = (_keywords(part) for part in (*self.parts.values(), learning))
-        return dict(pair for part in every for pair in part) | dict(self.defaults)
+        own = dict(pair for part in self.parts.values() for pair in _keywords(part))
+        common = dict(_keywords(learning)) if self.moves else {"beams": 1}
+        return own | common | dict(self.defaults)
+
+    @property
+    def moves(self) -> bool:
+        """Whether weights learn; else nothing that is said of updates applies."""
+        return "baseline" not in self.parts
 
     def __call__(self, model: Marian, **settings: JSON) -> Learner:
         from mtloop.translators.adaptive import AdaptiveNMT
@@ -142,30 +156,42 @@ class Neural:
         settings = self.keywords | settings
         (_, scope), *extras = self.parts.items()
         made = {"copying" if name == "copy" else name: part(**_own(part, settings)) for name, part in extras}
-        common = learning(**_own(learning, settings))
+        common = learning(**_own(learning, settings if self.moves else settings | NO_UPDATES))
         if common["honesty"].replay and "memory" not in made:
             made["memory"] = _pairs_only()
         return AdaptiveNMT(scope(model, **_own(scope, settings)), method=self.name, **made, **common)
 
 
 _NEURAL = (
-    Neural("baseline", {"updates": 0}),
+    Neural("baseline"),
     Neural("bias"),
     Neural("full"),
     Neural("top"),
     Neural("fixed"),
     Neural("lasso"),
-    Neural("memory", {"updates": 0}),
+    Neural("memory"),
     Neural("full+memory", {"rate": 1e-3}),
     Neural("lasso+memory"),
     Neural("full+memory+copy", {"rate": 1e-3}),
 )
 METHODS: dict[str, Callable[..., Learner]] = {method.name: method for method in _NEURAL}
+METHODS["copy-source"] = copy_source
 
 
-def make_learner(method: str, model: Marian, settings: Mapping[str, JSON] | None = None) -> Learner:
+def make_learner(method: str, model: Marian | None, settings: Mapping[str, JSON] | None = None) -> Learner:
     """A learner by name; a wrong keyword answers with the right ones."""
-    return find_method(method)(model, **(settings or {}))
+    given = (model,) if takes_model(method) else ()
+    return find_method(method)(*given, **(settings or {}))
+
+
+def takes_model(method: str) -> bool:
+    """Whether a method is one of a model, which is its first argument.
+
+    >>> takes_model("full"), takes_model("copy-source")
+    (True, False)
+    """
+    parameters = inspect.signature(find_method(method)).parameters.values()
+    return any(parameter.kind is not parameter.KEYWORD_ONLY for parameter in parameters)
 
 
 def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[str, JSON]:
@@ -212,7 +238,7 @@ def _pairs_only() -> Memory:
 
 
 def _own(part: Callable[..., Any], settings: Mapping[str, JSON]) -> dict[str, Any]:
-    return {name: settings[name] for name, _ in _keywords(part)}
+    return {name: settings[name] for name, _ in _keywords(part) if name in settings}
 
 
 def _clip(value: str) -> Any:

@@ -49,6 +49,14 @@ class Forgetful(Protocol):
 
 
 @runtime_checkable
+class Particular(Protocol):
+    """A learner that says which kinds of feedback teach it anything; with none, it never learns."""
+
+    @property
+    def learns_from(self) -> tuple[type[Feedback], ...]: ...
+
+
+@runtime_checkable
 class Judge(Protocol):
     """Answers a proposal; None when it has nothing to say."""
 

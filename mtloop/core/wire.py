@@ -156,6 +156,7 @@ _READ: dict[str, Callable[[JSON], Any]] = {
     "int": _integer,
     "float": _number,
     "str | None": _or_none(_text),
+    "int | None": _or_none(_integer),
     "float | None": _or_none(_number),
     "Fields": _object,
     "Mapping[str, float]": _numbers,

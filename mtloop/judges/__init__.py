@@ -1,5 +1,6 @@
 """Those who answer a proposal."""
 
+from mtloop.judges.noise import Noise
 from mtloop.judges.post_editor import PostEditor
 
-__all__ = ["PostEditor"]
+__all__ = ["Noise", "PostEditor"]

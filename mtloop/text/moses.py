@@ -1,4 +1,4 @@
-"""Moses' tokeniser and truecaser, through sacremoses."""
+"""Moses' tokeniser, normaliser and truecaser, through sacremoses."""
 
 from __future__ import annotations
 
@@ -21,6 +21,22 @@ def tokenise(text: str, language: str) -> list[str]:
     ['Klicken', 'Sie', 'auf', '„', 'OK', '“', '.']
     """
     return list(_tokeniser(base_language(language)).tokenize(text, escape=False))
+
+
+@lru_cache(maxsize=8)
+def _normaliser(language: str) -> Any:
+    from sacremoses import MosesPunctNormalizer
+
+    return MosesPunctNormalizer(language)
+
+
+def normalise(text: str, language: str) -> str:
+    """Punctuation as Moses' normalize-punctuation.perl has it.
+
+    >>> normalise("Click “OK” – then “Close”…", "en")
+    'Click "OK" - then "Close"...'
+    """
+    return str(_normaliser(base_language(language)).normalize(text))
 
 
 def base_language(code: str) -> str:

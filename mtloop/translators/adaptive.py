@@ -72,6 +72,10 @@ class AdaptiveNMT:
         base: Marian = getattr(self.scope, "base", self.scope.model)
         return base
 
+    @property
+    def learns_from(self) -> tuple[type[Feedback], ...]:
+        return (PostEdit,) if self.updates or self.memory is not None or self.copying else ()
+
     def propose(self, segment: Segment, prefix: str = "") -> Proposal:
         if self.memory and not prefix and (known := self.memory.exact(segment.source)) is not None:
             return Proposal(segment, known, system=self.method, memo={"memory": "exact"})
@@ -130,7 +134,8 @@ class AdaptiveNMT:
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         if not isinstance(feedback, PostEdit):
-            return Learned(rejected=f"learns from post-edits, not from {type(feedback).__name__}")
+            missed = f"learns from post-edits, not from {type(feedback).__name__}"
+            return Learned(rejected=missed if self.updates else None)
         self.lessons_ += 1
         source, target = proposal.segment.source, feedback.text
         if (reason := self.guard(source, target)) is not None:

@@ -66,3 +66,11 @@ def test_good_learners_pass(make: type[Echo]) -> None:
 def test_learners_that_break_the_contract_are_caught(make: type[Echo]) -> None:
     with pytest.raises((AssertionError, KeyError)):
         check_learner(make, SEGMENTS)
+
+
+def test_a_kind_of_feedback_that_is_none_is_found() -> None:
+    class Strange(Echo):
+        learns_from = (str,)
+
+    with pytest.raises(AssertionError, match="learns_from names"):
+        check_learner(Strange, SEGMENTS)

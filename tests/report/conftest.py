@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from helpers.browser import chromium
+from playwright.sync_api import Browser, Page
 from report.samples import HOSTILE, steps, stream
 
 from mtloop.metrics import BLEU, SBLEU, TER, Recall, Slope
@@ -15,8 +15,6 @@ from mtloop.metrics.evaluation import Evaluation
 from mtloop.report import write_report
 from mtloop.text.stopwords import StopWords
 from mtloop.text.units import ContentWords
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +60,8 @@ def hostile_report(hostile: Evaluation, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser to look at the page with: none of {', '.join(BROWSERS)} is in PATH")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 class Watched:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.contrast import CONTRAST
 from playwright.sync_api import Page, expect
 from report.samples import HOSTILE, steps
 
@@ -16,15 +17,6 @@ from mtloop.metrics.evaluation import Evaluation
 from mtloop.report import write_report
 
 Open = Callable[..., Any]
-CONTRAST = """([text, ground]) => {
-  const light = (colour) => {
-    const [r, g, b] = colour.match(/[\\d.]+/g).map((part) => part / 255)
-      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
-  };
-  const [one, other] = [light(text), light(ground)];
-  return Math.max(one, other) / Math.min(one, other);
-}"""
 
 
 def colour(page: Page, selector: str, of: str = "color") -> str:

@@ -1,0 +1,310 @@
+"""How fast the service runs the loop (next source, translation, one durable reward), against FastAPI doing nothing.
+
+    python benchmarks/service.py                         SQLite and a PostgreSQL started for the occasion
+    python benchmarks/service.py --databases sqlite --participants 16 --seconds 5
+    python benchmarks/service.py --deep 1000000          also: latency at a position so deep, against position 1,000
+    python benchmarks/service.py --import 1300000        also: seconds and memory to create a task of this size
+
+Every round measures the no-op application and then each database, with the same requests from the same load generator
+on the same machine; ratios are taken within a round and the median over the rounds is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from helpers.postgres import Postgres, binaries
+
+from mtloop.service.creation import TaskFile, create_task
+from mtloop.service.keys import hash_key, new_key
+from mtloop.service.nouns import Standing, Submission
+from mtloop.service.seal import Place
+from mtloop.service.server import listen
+from mtloop.service.settings import Settings
+from mtloop.service.store import Store
+
+SOURCE = "Turn the handle of drawer {n} to the left until you hear it click, then pull it towards you gently."
+REFERENCE = (
+    "Drehen Sie den Griff der Schublade {n} nach links, bis er einrastet, und ziehen Sie sie dann leicht heraus."
+)
+SAID = "Drehen Sie den Griff von Schublade 7 nach links, bis es klickt, dann ziehen Sie ihn vorsichtig zu sich."
+
+
+class Translation(BaseModel):
+    id: str
+    translation: str
+
+
+def noop() -> FastAPI:
+    """What FastAPI costs by itself: the same two routes, the same shapes, nothing behind them."""
+    app = FastAPI()
+    sentence = {"id": "4sVUp0Ozo8fQ7hOPeVDXFw", "source": SOURCE.format(n=1)}
+
+    @app.get("/v1/runs/{run}/next")
+    async def following(run: str) -> dict[str, str]:
+        return sentence
+
+    @app.post("/v1/runs/{run}/translations")
+    async def translate(run: str, body: Translation) -> dict[str, Any]:
+        return {"id": body.id, "reward": 0.5, "next": sentence}
+
+    return app
+
+
+@dataclass(frozen=True)
+class Result:
+    """Loops a second, and latencies in milliseconds."""
+
+    loops: float
+    p50: float
+    p99: float
+
+    @classmethod
+    def of(cls, latencies: list[float], seconds: float) -> Result:
+        ordered = sorted(latencies)
+        at = [ordered[int(len(ordered) * share)] * 1000 for share in (0.5, 0.99)]
+        return cls(len(ordered) / seconds, *at)
+
+
+class Connection:
+    """One kept-alive HTTP connection, with as little around it as can be: the generator shares the cores."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str) -> None:
+        self._reader, self._writer, self._key = reader, writer, key
+
+    @classmethod
+    async def open(cls, port: int, key: str) -> Connection:
+        return cls(*await asyncio.open_connection("127.0.0.1", port), key)
+
+    async def ask(self, method: str, path: str, body: dict[str, str] | None = None) -> Any:
+        content = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {self._key}\r\ncontent-length: {len(content)}\r\n"
+        self._writer.write(head.encode() + b"content-type: application/json\r\n\r\n" + content)
+        answer = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(answer.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        text = await self._reader.readexactly(length)
+        if not answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
+            raise RuntimeError(f"{method} {path}: {text.decode()}")
+        return json.loads(text)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm: float = 1.0) -> Result:
+    """All participants, (key, run) each, loop at once: ask for the pending sentence, hand in its translation."""
+    begin = time.perf_counter() + warm
+    end = begin + seconds
+    latencies: list[float] = []
+
+    async def participate(key: str, run: str) -> None:
+        connection = await Connection.open(port, key)
+        while (start := time.perf_counter()) < end:
+            sentence = await connection.ask("GET", f"/v1/runs/{run}/next")
+            body = {"id": sentence["id"], "translation": SAID}
+            await connection.ask("POST", f"/v1/runs/{run}/translations", body)
+            if start >= begin:
+                latencies.append(time.perf_counter() - start)
+        connection.close()
+
+    await asyncio.gather(*(participate(key, run) for key, run in people))
+    return Result.of(latencies, seconds)
+
+
+@contextmanager
+def serving(command: list[str], environment: dict[str, str], port: int) -> Iterator[None]:
+    """A server process, ended when the block ends."""
+    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, stderr=subprocess.DEVNULL)
+    try:
+        asyncio.run(_listening(port))
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def _listening(port: int) -> None:
+    for _ in range(300):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.1)
+            continue
+        writer.close()
+        return
+    raise RuntimeError("the server does not start")
+
+
+def serve_noop(port: int) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(noop, factory=True, log_config=None, access_log=False, timeout_keep_alive=30)
+    uvicorn.Server(config).run(sockets=[listen("127.0.0.1", port)])
+
+
+def free_port() -> int:
+    with listen("127.0.0.1", 0) as probe:
+        return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Store]:
+    store = Store.connect(settings.url)
+    await store.migrate()
+    yield store
+    await store.close()
+
+
+async def prepare(settings: Settings, sentences: int, people: int, folder: Path) -> list[tuple[str, str]]:
+    """A training task and its participants; (key, run) each."""
+    async with opened(settings) as store:
+        await create_task(store, task_file(folder, sentences))
+        return [await _joined(store, number) for number in range(people)]
+
+
+async def _joined(store: Store, number: int) -> tuple[str, str]:
+    key = new_key()
+    participant = await store.add_participant(f"p{number}", hash_key(key))
+    task = await store.task("bench")
+    assert task is not None
+    run = await store.add_run(task, participant, "")
+    assert run is not None
+    return key, run.token
+
+
+def task_file(folder: Path, sentences: int) -> TaskFile:
+    source, reference = folder / "en.txt", folder / "de.txt"
+    for path, text in ((source, SOURCE), (reference, REFERENCE)):
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(text.format(n=number) + "\n" for number in range(sentences))
+    return TaskFile(name="bench", kind="training", source=source, reference=reference)
+
+
+async def advance(settings: Settings, people: list[tuple[str, str]], position: int) -> None:
+    """Put every run at a position, with all the rows that come before it."""
+    async with opened(settings) as store:
+        for number, (_, token) in enumerate(people):
+            run = await store.run(token)
+            assert run is not None
+            rows = position if number == 0 else 0  # the rows of one run make the table as deep as it gets
+            for start in range(0, rows, 10_000):
+                places = range(start, min(start + 10_000, rows))
+                given = [Submission(run.id, Place(1, place), SAID, 0.5, 0.5) for place in places]
+                async with store.ledger() as ledger:
+                    await ledger.give(given)
+            async with store.ledger() as ledger:
+                await ledger.advance({run.id: Standing(1, position, position * 0.5, position * 0.5)})
+
+
+def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Path) -> None:
+    """Rounds of no-op and databases."""
+    people = {name: asyncio.run(prepare(one, 200_000, args.participants, folder)) for name, one in settings.items()}
+    results: dict[str, list[Result]] = {name: [] for name in ("no-op", *settings)}
+    for _ in range(args.rounds):
+        port = free_port()
+        with serving([__file__, "--serve-noop", str(port)], {}, port):
+            results["no-op"].append(asyncio.run(measure(port, [("k", "r")] * args.participants, args.seconds)))
+        for name, one in settings.items():
+            results[name].append(run_service(one, people[name], args.seconds))
+    print(f"{args.participants} participants, {args.rounds} rounds of {args.seconds:g} s; loop = GET next + POST")
+    print(f"{'':12}{'loops/s':>10}{'p50 ms':>10}{'p99 ms':>10}{'of no-op':>10}")
+    for name, found in results.items():
+        ratio = statistics.median(a.loops / b.loops for a, b in zip(found, results["no-op"], strict=True))
+        middle = [statistics.median(getattr(one, field) for one in found) for field in ("loops", "p50", "p99")]
+        print(f"{name:12}{middle[0]:10.0f}{middle[1]:10.1f}{middle[2]:10.1f}{ratio:10.2f}")
+
+
+def run_service(settings: Settings, people: list[tuple[str, str]], seconds: float) -> Result:
+    port = free_port()
+    environment = replace(settings, port=port, rate=0, quota=0).environment()
+    with serving(["-m", "mtloop", "serve"], environment, port):
+        return asyncio.run(measure(port, people, seconds))
+
+
+def flatness(name: str, settings: Settings, args: argparse.Namespace, folder: Path) -> None:
+    """Latency at the first thousand and at the depth asked for."""
+    people = asyncio.run(prepare(settings, args.deep + 200_000, 8, folder))
+    found: dict[int, list[float]] = {1_000: [], args.deep: []}
+    asyncio.run(advance(settings, people[:4], 1_000))
+    asyncio.run(advance(settings, people[4:], args.deep))
+    for _ in range(args.rounds):
+        for position, some in ((1_000, people[:4]), (args.deep, people[4:])):
+            found[position].append(run_service(settings, some, args.seconds).p50)
+    near, deep = (statistics.median(found[position]) for position in (1_000, args.deep))
+    ratio = statistics.median(b / a for a, b in zip(found[1_000], found[args.deep], strict=True))
+    print(f"{name}: p50 {near:.2f} ms at 1,000, {deep:.2f} ms at {args.deep:,}: {ratio:.2f} times (4 participants)")
+
+
+def importing(name: str, settings: Settings, count: int, folder: Path) -> None:
+    """Create a task in a process of its own, so that its memory can be told."""
+    task_file(folder, count)
+    target = ["--database", settings.database] if settings.database else ["--folder", str(settings.folder)]
+    files = ["--source", str(folder / "en.txt"), "--reference", str(folder / "de.txt")]
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "mtloop", "task", "create", f"big{count}", "--kind", "training", *files, *target]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"{name}: {count:,} sentences imported in {seconds:.0f} s, at most {peak:.0f} MB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--databases", default="sqlite,postgresql")
+    parser.add_argument("--participants", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--deep", type=int, default=0)
+    parser.add_argument("--import", type=int, default=0, dest="count")
+    parser.add_argument("--serve-noop", type=int, default=0, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.serve_noop:
+        serve_noop(args.serve_noop)
+        return
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        server = Postgres(durable=True) if "postgresql" in args.databases and binaries() else None
+        try:
+            work(args, folder, server)
+        finally:
+            if server is not None:
+                server.remove()
+
+
+def work(args: argparse.Namespace, folder: Path, server: Postgres | None) -> None:
+    def fresh(label: str) -> dict[str, Settings]:
+        chosen: dict[str, Settings] = {}
+        if "sqlite" in args.databases:
+            chosen["sqlite"] = Settings(folder=folder / label)
+        if server is not None:
+            chosen["postgresql"] = Settings(database=server.create())
+        return chosen
+
+    compare(fresh("compare"), args, folder)
+    for name, settings in fresh("deep").items() if args.deep else ():
+        flatness(name, settings, args, folder)
+    for count in (args.count // 10, args.count) if args.count else ():
+        for name, settings in fresh(f"import{count}").items():
+            importing(name, settings, count, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+package mtloop.client;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * JSON, all of it and nothing more: objects are maps in their order, arrays lists, integers Long where they fit, other
+ * numbers Double, and null is null.
+ */
+public final class Json {
+    private static final int DEEPEST = 200;
+
+    private final String text;
+    private int at;
+    private int depth;
+
+    private Json(String text) {
+        this.text = text;
+    }
+
+    /** The value that a text stands for. */
+    public static Object read(String text) {
+        Json json = new Json(text);
+        Object value = json.value();
+        json.blank();
+        if (json.at < text.length()) {
+            throw json.wrong("nothing more");
+        }
+        return value;
+    }
+
+    /** The text that stands for a value made of maps, lists, strings, numbers, booleans and null. */
+    public static String write(Object value) {
+        StringBuilder out = new StringBuilder();
+        write(value, out);
+        return out.toString();
+    }
+
+    private static void write(Object value, StringBuilder out) {
+        if (value instanceof Map<?, ?> map) {
+            String comma = "{";
+            for (Map.Entry<?, ?> entry : map.entrySet()) {
+                out.append(comma);
+                quote(String.valueOf(entry.getKey()), out);
+                out.append(':');
+                write(entry.getValue(), out);
+                comma = ",";
+            }
+            out.append(map.isEmpty() ? "{}" : "}");
+        } else if (value instanceof List<?> list) {
+            String comma = "[";
+            for (Object item : list) {
+                out.append(comma);
+                write(item, out);
+                comma = ",";
+            }
+            out.append(list.isEmpty() ? "[]" : "]");
+        } else if (value instanceof CharSequence chars) {
+            quote(chars.toString(), out);
+        } else if (value instanceof Double number && !Double.isFinite(number)) {
+            throw new IllegalArgumentException(number + " is no number that JSON knows");
+        } else if (value == null || value instanceof Number || value instanceof Boolean) {
+            out.append(value);
+        } else {
+            throw new IllegalArgumentException("a " + value.getClass().getName() + " has no JSON form");
+        }
+    }
+
+    private static void quote(String value, StringBuilder out) {
+        out.append('"');
+        for (int i = 0; i < value.length(); i++) {
+            char c = value.charAt(i);
+            if (c == '"' || c == '\\') {
+                out.append('\\').append(c);
+            } else if (c < 0x20) {
+                out.append(String.format("\\u%04x", (int) c));
+            } else {
+                out.append(c);
+            }
+        }
+        out.append('"');
+    }
+
+    private Object value() {
+        blank();
+        switch (peek()) {
+            case '{':
+                return object();
+            case '[':
+                return array();
+            case '"':
+                return string();
+            case 't':
+                return word("true", true);
+            case 'f':
+                return word("false", false);
+            case 'n':
+                return word("null", null);
+            default:
+                return number();
+        }
+    }
+
+    private Map<String, Object> object() {
+        Map<String, Object> object = new LinkedHashMap<>();
+        enter();
+        while (more('}', object.isEmpty())) {
+            blank();
+            String name = string();
+            blank();
+            take(':');
+            object.put(name, value());
+        }
+        return object;
+    }
+
+    private List<Object> array() {
+        List<Object> array = new ArrayList<>();
+        enter();
+        while (more(']', array.isEmpty())) {
+            array.add(value());
+        }
+        return array;
+    }
+
+    private void enter() {
+        at++;
+        if (++depth > DEEPEST) {
+            throw wrong("fewer levels");
+        }
+    }
+
+    /** Whether another item follows; steps over the comma before it, or over the end. */
+    private boolean more(char end, boolean first) {
+        blank();
+        if (peek() == end) {
+            at++;
+            depth--;
+            return false;
+        }
+        if (!first) {
+            take(',');
+        }
+        return true;
+    }
+
+    private String string() {
+        take('"');
+        StringBuilder out = new StringBuilder();
+        while (true) {
+            char c = next();
+            if (c == '"') {
+                return out.toString();
+            }
+            if (c < 0x20) {
+                throw wrong("no control characters");
+            }
+            out.append(c == '\\' ? escaped() : c);
+        }
+    }
+
+    private char escaped() {
+        char c = next();
+        switch (c) {
+            case 'b':
+                return '\b';
+            case 'f':
+                return '\f';
+            case 'n':
+                return '\n';
+            case 'r':
+                return '\r';
+            case 't':
+                return '\t';
+            case 'u':
+                return (char) (hex() << 12 | hex() << 8 | hex() << 4 | hex());
+            case '"', '\\', '/':
+                return c;
+            default:
+                throw wrong("an escape");
+        }
+    }
+
+    private int hex() {
+        char c = next();
+        int digit = c < 0x80 ? Character.digit(c, 16) : -1;
+        if (digit < 0) {
+            throw wrong("a hexadecimal digit");
+        }
+        return digit;
+    }
+
+    private Object number() {
+        int start = at;
+        while (at < text.length() && "+-.eE0123456789".indexOf(text.charAt(at)) >= 0) {
+            at++;
+        }
+        String digits = text.substring(start, at);
+        if (!digits.matches("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?")) {
+            at = start;
+            throw wrong("a value");
+        }
+        if (digits.matches("-?[0-9]{1,18}")) {
+            return Long.valueOf(digits);
+        }
+        return Double.valueOf(digits);
+    }
+
+    private Object word(String word, Object value) {
+        if (!text.startsWith(word, at)) {
+            throw wrong(word);
+        }
+        at += word.length();
+        return value;
+    }
+
+    private void blank() {
+        while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
+            at++;
+        }
+    }
+
+    private char peek() {
+        if (at >= text.length()) {
+            throw wrong("more");
+        }
+        return text.charAt(at);
+    }
+
+    private char next() {
+        char c = peek();
+        at++;
+        return c;
+    }
+
+    private void take(char wanted) {
+        if (peek() != wanted) {
+            throw wrong(String.valueOf(wanted));
+        }
+        at++;
+    }
+
+    private IllegalArgumentException wrong(String expected) {
+        return new IllegalArgumentException("not JSON: expected " + expected + " at character " + at);
+    }
+}

@@ -1,0 +1,43 @@
+package mtloop.client;
+
+import java.time.Duration;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * When to ask again: waits double from `first` to at most `longest`, each drawn from between nothing and that, so that
+ * participants whom one restart cut off do not all come back at once. After `patience` a request is given up.
+ */
+public record Retry(Duration patience, Duration first, Duration longest) {
+    /** Two minutes, from 0.2 to 20 seconds. */
+    public static final Retry USUAL = new Retry(Duration.ofMinutes(2), Duration.ofMillis(200), Duration.ofSeconds(20));
+
+    Duration wait(int attempt, Optional<Duration> asked) {
+        if (asked.isPresent()) {
+            return asked.get().plus(upTo(first));
+        }
+        Duration most = first.multipliedBy(1L << Math.min(attempt, 20));
+        return upTo(most.compareTo(longest) < 0 ? most : longest);
+    }
+
+    private static Duration upTo(Duration most) {
+        return Duration.ofMillis(ThreadLocalRandom.current().nextLong(most.toMillis() + 1));
+    }
+
+    /** What Retry-After asks for, in seconds or as a date; empty when it says nothing that can be read. */
+    static Optional<Duration> asked(String header) {
+        if (header.matches("[0-9]{1,9}")) {
+            return Optional.of(Duration.ofSeconds(Long.parseLong(header)));
+        }
+        try {
+            ZonedDateTime date = ZonedDateTime.parse(header, DateTimeFormatter.RFC_1123_DATE_TIME);
+            Duration left = Duration.between(ZonedDateTime.now(date.getZone()), date);
+            return Optional.of(left.isNegative() ? Duration.ZERO : left);
+        } catch (DateTimeParseException error) {
+            return Optional.empty();
+        }
+    }
+}

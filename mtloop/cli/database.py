@@ -1,0 +1,40 @@
+"""What `task` and `participant` have in common: work on the service's database, with or without the service running."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from mtloop.core.errors import InputError, need
+
+if TYPE_CHECKING:
+    from mtloop.service.store import Store
+
+T = TypeVar("T")
+
+
+def with_store(work: Callable[[Store], Awaitable[T]], folder: Path | None, database: str | None) -> T:
+    """Open the database, bring its schema up to date, do the work, close it."""
+    need("sqlalchemy", "service")
+    from mtloop.service.settings import Settings
+
+    return asyncio.run(_done(work, Settings.read(folder=folder, database=database).url))
+
+
+async def _done(work: Callable[[Store], Awaitable[T]], url: str) -> T:
+    from mtloop.service.store import Store, is_outage
+
+    store = Store.connect(url)
+    try:
+        await store.migrate()
+        return await work(store)
+    except Exception as error:
+        if is_outage(error):
+            raise InputError(
+                f"the database does not answer: {str(getattr(error, 'orig', error)).splitlines()[0]}"
+            ) from error
+        raise
+    finally:
+        await store.close()

@@ -1,0 +1,23 @@
+"""Taking part in a task that a service runs: `run(task, learner, task.judge)`, wherever the references are."""
+
+from mtloop.client.answers import Judged, RunState, Sentence, TaskInfo
+from mtloop.client.client import Client
+from mtloop.client.errors import ClientError, Refused, Unreachable
+from mtloop.client.participation import participate, rejoin
+from mtloop.client.retry import Retry
+from mtloop.client.task import Task
+
+__all__ = [
+    "Client",
+    "ClientError",
+    "Judged",
+    "Refused",
+    "Retry",
+    "RunState",
+    "Sentence",
+    "Task",
+    "TaskInfo",
+    "Unreachable",
+    "participate",
+    "rejoin",
+]

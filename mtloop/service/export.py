@@ -1,0 +1,38 @@
+"""A run as a trace: what the database holds, in the form that metrics and reports read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mtloop import __version__
+from mtloop.core.errors import InputError
+from mtloop.core.trace import Header, TraceWriter
+from mtloop.core.types import JSON, Proposal, Reward, Segment, Step, Truth
+from mtloop.service.nouns import Run, Sentence, Submission, Task
+from mtloop.service.store import Store
+from mtloop.service.tables import sentence_id
+
+
+async def write_trace(store: Store, token: str, lap: int | None, path: Path) -> None:
+    """One pass of a run, a step a submission, with the references."""
+    run = await store.run(token)
+    task = None if run is None else await store.task_of(run.task_id)
+    if run is None or task is None:
+        raise InputError(f"no run {token!r}; the organiser's page and GET /v1/runs show them")
+    chosen = lap or max(standing.lap for standing in await store.laps(run))
+    with TraceWriter(path, _header(task, run, chosen)) as trace:
+        async for one in store.each_submission(run, chosen):
+            number = sentence_id(task.id, task.layout.at(one.place.position))
+            trace.write(_step(one, (await store.sentences([number]))[number]))
+
+
+def _header(task: Task, run: Run, lap: int) -> Header:
+    config: dict[str, JSON] = {"task": task.name, "kind": task.kind, "reward": task.reward}
+    config |= {"run": run.token, "pass": lap}
+    return Header(config=config, versions={"mtloop": __version__})
+
+
+def _step(one: Submission, sentence: Sentence) -> Step:
+    segment = Segment(str(one.place.position + 1), sentence.source)
+    truth = Truth((sentence.reference,))
+    return Step(one.place.position, Proposal(segment, one.translation), Reward(one.reward), truth=truth)

@@ -1,0 +1,24 @@
+// Replaces the marked section with the server's newest rendering of it, as long as the reader wants that.
+const board = document.querySelector("[data-live]");
+const live = document.getElementById("live");
+const state = document.getElementById("state");
+const EVERY = 2000;
+let tag = "";
+
+async function update() {
+  if (!live.checked || document.hidden || board.contains(document.activeElement)) return;
+  try {
+    const answer = await fetch(board.dataset.live, { headers: tag ? { "if-none-match": tag } : {}, cache: "no-store" });
+    if (answer.status === 200) {
+      tag = answer.headers.get("etag") ?? "";
+      board.innerHTML = await answer.text();
+    }
+    state.textContent = answer.status === 200 || answer.status === 304 ? "" : "The service did not answer; trying again.";
+  } catch {
+    state.textContent = "The service is away; trying again.";
+  }
+}
+
+setInterval(update, EVERY);
+document.addEventListener("visibilitychange", update);
+live.addEventListener("change", update);

@@ -1,0 +1,61 @@
+"""Starting the application under uvicorn, in one process or several that share a socket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from mtloop.core.errors import InputError
+from mtloop.service.settings import Settings
+
+FACTORY = "mtloop.service.app:create_app"
+
+
+def serve(settings: Settings) -> None:
+    """Serve until told to stop; requests that have begun are answered first."""
+    listening = listen(settings.host, settings.port)
+    os.environ.update(settings.environment())
+    config = uvicorn.Config(
+        FACTORY,
+        factory=True,
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=settings.grace,
+        timeout_keep_alive=30,
+    )
+    signal.signal(signal.SIGTERM, _leave)  # uvicorn sends itself the signal again once it has shut down
+    try:
+        if settings.workers > 1:
+            with tempfile.TemporaryDirectory(prefix="mtloop-metrics-") as shared:
+                os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+                Multiprocess(config, sockets=[listening]).run()
+        else:
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        listening.close()
+
+
+def _leave(*_: object) -> None:
+    sys.exit(0)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket that says it is TCP: where that is left open, asyncio leaves Nagle's algorithm on."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, socket.IPPROTO_TCP)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(2048)
+    except OSError as error:
+        raise InputError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+    listening.set_inheritable(True)
+    return listening

@@ -1,0 +1,17 @@
+"""The floor that every system must beat: the source as it is."""
+
+from __future__ import annotations
+
+from mtloop.core.types import Feedback, Learned, Proposal, Segment
+
+
+class CopySource:
+    """Says the source again; never learns."""
+
+    learns_from: tuple[type[Feedback], ...] = ()
+
+    def propose(self, segment: Segment) -> Proposal:
+        return Proposal(segment, segment.source, system="copy-source")
+
+    def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
+        return Learned()

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from helpers.fake_service import KEY, SOURCES, Faulty, Service, served
+from helpers.said import Said
+from helpers.tiny_marian import write_tiny
+
+from mtloop.core import Learned, Trace
+
+Call = Callable[..., Said]
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def url(service: Service) -> Iterator[str]:
+    with served(service) as address:
+        yield address
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key.txt"
+    path.write_text(KEY + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    write_tiny(folder)
+    return folder
+
+
+def test_join_takes_part_and_the_trace_scores_as_the_service_says(
+    mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run.jsonl"
+    said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
+    assert (said.code, said.out.strip()) == (0, str(out)), said.err
+    (run,) = service.runs.values()
+    score = json.loads(mtloop("score", out, "--metrics", "reward", "--format", "json").out)
+    assert score[0]["cumulative_reward"] == sum(run.rewards) == 1.75
+    config = Trace.read(out).header.config
+    assert {"task": "dev", "run": run.id, "begun": 0, "method": "copy-source", "model": ""}.items() <= config.items()
+    assert KEY not in out.read_text()
+
+
+def test_a_model_takes_part(mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path, model: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    said = mtloop(
+        "join",
+        url,
+        "--task",
+        "dev",
+        "--key-file",
+        key,
+        "--model",
+        model,
+        "--set",
+        "beams=2",
+        "--passes",
+        2,
+        "--out",
+        out,
+    )
+    assert said.code == 0, said.err
+    trace = Trace.read(out)
+    assert len(trace.steps) == 2 * len(SOURCES)
+    assert trace.header.config["settings"] == {"beams": 2}
+    assert trace.header.config["fingerprint"]
+    assert all(step.learned == Learned() for step in trace.steps)
+
+
+CHILD = """
+import os, signal, sys
+where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+import mtloop.core.trace
+import mtloop.client.participation as participation
+import mtloop.client.task as task
+
+calls = 0
+def kill_at(function, before=True):
+    def call(*args, **keywords):
+        global calls
+        calls += 1
+        value = None if before and calls == nth else function(*args, **keywords)
+        if calls == nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return value
+    return call
+
+if where == "joined": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append)
+if where == "journal": participation.Journal.write = kill_at(participation.Journal.write)
+if where == "rewarded": task.Task.judge = kill_at(task.Task.judge, before=False)
+if where == "written": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, before=False)
+from mtloop.cli import main
+main(arguments)
+"""
+
+
+def child(url: str, key: Path, out: Path, where: str = "", nth: int = 0) -> subprocess.CompletedProcess[str]:
+    arguments = ["join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out, "--resume"]
+    command = [sys.executable, "-c", CHILD, where, str(nth), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
+@pytest.mark.parametrize(
+    ("where", "nth"), [("joined", 1), ("journal", 3), ("rewarded", 3), ("written", 1), ("written", 6)]
+)
+def test_killed_and_resumed(service: Service, url: str, key: Path, tmp_path: Path, where: str, nth: int) -> None:
+    out = tmp_path / "run.jsonl"
+    killed = child(url, key, out, where, nth)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = child(url, key, out)
+    assert resumed.returncode == 0, resumed.stderr
+    *_, run = service.runs.values()
+    assert len(service.runs) == 1 + (where == "joined")
+    rewards = [step.feedback.value for step in Trace.read(out).steps]  # type: ignore[union-attr]
+    assert rewards == run.rewards
+    assert len(rewards) == len(SOURCES)
+
+
+def test_a_service_that_comes_back(mtloop: Call, service: Service, key: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    with served(Faulty(service, *[None] * 6, "later", 503, 429, "after", 500)) as url:
+        said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
+    assert said.code == 0, said.err
+    assert len(service.runs["run-0"].rewards) == len(Trace.read(out).steps) == len(SOURCES)
+
+
+def test_a_run_is_taken_up_where_it_stands(mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path) -> None:
+    common = ["join", url, "--task", "dev", "--key-file", key, "--method", "copy-source"]
+    assert mtloop(*common, "--out", tmp_path / "one.jsonl").code == 0
+    assert mtloop(*common, "--out", tmp_path / "two.jsonl", "--run", "run-0", "--passes", 2).code == 0
+    assert len(service.runs) == 1
+    assert len(Trace.read(tmp_path / "two.jsonl").steps) == len(SOURCES)
+
+
+@pytest.mark.parametrize("method", ["full", "bias", "top", "lasso"])
+def test_who_learns_from_post_edits_alone_is_refused(
+    mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path, model: Path, method: str
+) -> None:
+    out = tmp_path / "run.jsonl"
+    said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", method, "--model", model, "--out", out)
+    assert said.code == 2
+    assert f"method {method} learns from PostEdit, and a task answers with a Reward only" in said.err
+    assert not service.requests
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--task", "dve"], "unknown task 'dve'; did you mean 'dev'?"),
+        (["--method", "copysource"], "did you mean 'copy-source'?"),
+        (["--model", "en-de"], "method copy-source needs no model"),
+        (["--set", "beams=2"], "setting of method copy-source"),
+        (["--run", "run-7"], "no such run"),
+        (["--passes", "4"], "task dev allows 3 passes, not 4"),
+        (["--key-file", "none.txt"], "none.txt: no key can be read"),
+        (["--key-file", "two.txt"], "two.txt: holds 2 words"),
+        (["--key-file", "wrong.txt"], "401 Unauthorized"),
+        (["--out", "there.jsonl"], "is there already; go on with --resume"),
+        (["--out", "there.jsonl", "--resume"], "there.jsonl"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], says: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for name, content in (("two.txt", "a key"), ("wrong.txt", "nobody"), ("there.jsonl", "precious")):
+        Path(name).write_text(content)
+    given = ["--task", "dev", "--key-file", key, "--method", "copy-source", "--out", tmp_path / "run.jsonl"]
+    said = mtloop("join", url, *given, *arguments)
+    assert said.code == 2
+    assert says in said.err
+    assert len(said.err.splitlines()) == 1
+    assert not service.runs
+    assert not Path("run.jsonl").exists()
+    assert Path("there.jsonl").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("url", "says"), [("tasks.example.org", "is no address"), ("http://127.0.0.1:1", "gave no answer in 0 s")]
+)
+def test_a_wrong_address(mtloop: Call, key: Path, tmp_path: Path, url: str, says: str) -> None:
+    out = tmp_path / "run.jsonl"
+    said = mtloop(
+        "join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out, "--patience", 0
+    )
+    assert said.code == 2
+    assert says in said.err
+
+
+def test_what_it_needs_is_named(
+    mtloop: Call, url: str, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    out = tmp_path / "run.jsonl"
+    said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
+    assert (said.code, said.err) == (2, "mtloop: httpx2 is not installed; run: pip install 'mtloop[client]'\n")
+
+
+def test_compare_with_the_floor(mtloop: Call, tmp_path: Path, model: Path) -> None:
+    data = tmp_path / "d.tsv"
+    data.write_text("source\ttarget\nOpen the file\tÖffnen\nSave the file\tSave the file\n", encoding="utf-8")
+    said = mtloop(
+        "compare", "--data", data, "--methods", "copy-source,baseline", "--model", model, "--out", tmp_path / "o"
+    )
+    assert said.code == 0, said.err
+    assert "copy-source" in said.out
+
+
+def test_run_and_copy_source(mtloop: Call, tmp_path: Path) -> None:
+    data, out = tmp_path / "d.tsv", tmp_path / "run.jsonl"
+    data.write_text("source\ttarget\nOpen\tÖffnen\nSave\tSave\n", encoding="utf-8")
+    assert mtloop("run", "--data", data, "--method", "copy-source", "--out", out).code == 0
+    assert [step.proposal.text for step in Trace.read(out).steps] == ["Open", "Save"]
+    assert (
+        "needs no model"
+        in mtloop("run", "--data", data, "--method", "copy-source", "--model", "x", "--out", tmp_path / "x").err
+    )

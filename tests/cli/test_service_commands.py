@@ -1,0 +1,243 @@
+"""`mtloop serve`, `task` and `participant` as an organiser calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.said import Said
+from helpers.shared_task import REFERENCES, SOURCES, write_data
+
+from mtloop.service.server import listen
+
+Mtloop = Callable[..., Said]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    write_data(tmp_path)
+    return tmp_path
+
+
+def create(mtloop: Mtloop, data: Path, *more: object) -> Said:
+    files = ("--source", data / "en.txt", "--reference", data / "de.txt")
+    return mtloop("task", "create", "tiny", "--kind", "mock", *files, "--folder", data / "d", *more)
+
+
+class Shell:
+    """Plain HTTP, as curl would speak it."""
+
+    def __init__(self, port: int, key: str) -> None:
+        self._url, self._key = f"http://127.0.0.1:{port}", key
+
+    def ask(self, path: str, body: Any = None, method: str | None = None) -> Any:
+        sent = None if body is None else json.dumps(body).encode()
+        headers = {"x-api-key": self._key, "content-type": "application/json"}
+        request = urllib.request.Request(self._url + path, sent, headers, method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes], Path]]:
+    with listen("127.0.0.1", 0) as probe:
+        port = int(probe.getsockname()[1])
+    log = folder.parent / "log.jsonl"
+    command = [sys.executable, "-m", "mtloop", "serve", "--folder", str(folder), "--port", str(port), *options]
+    with log.open("ab") as errors:
+        process = subprocess.Popen(command, stderr=errors, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    try:
+        _wait(f"http://127.0.0.1:{port}/readyz")
+        yield port, process, log
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait(url: str) -> None:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the service does not start")
+
+
+def take_part(shell: Shell, run: str, sentences: int) -> list[tuple[str, float]]:
+    said = []
+    for _ in range(sentences):
+        sentence = shell.ask(f"/v1/runs/{run}/next")
+        text = REFERENCES[SOURCES.index(sentence["source"])].replace("geheimen ", "")
+        answer = shell.ask(f"/v1/runs/{run}/translations", {"id": sentence["id"], "translation": text})
+        said.append((text, answer["reward"]))
+    return said
+
+
+def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path) -> None:
+    assert create(mtloop, data).out == "tiny: mock, 20 samples a pass, reward wmt17\n"
+    key = mtloop("participant", "add", "me", "--folder", data / "d").out.strip()
+    with serving(data / "d") as (port, process, _):
+        shell = Shell(port, key)
+        run = shell.ask("/v1/tasks/tiny/runs", {})["run"]
+        said = take_part(shell, run, 8)
+        process.kill()
+    with serving(data / "d", "--workers", "2") as (port, process, log):
+        shell = Shell(port, key)
+        assert shell.ask(f"/v1/runs/{run}")["position"] == 8
+        said += take_part(shell, run, 12)
+        total = shell.ask(f"/v1/runs/{run}")["cumulative_reward"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            assert b"mtloop_rewards_total 12.0" in answer.read()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {"request", "started", "stopped"} <= {line["event"] for line in lines}
+    assert key not in log.read_text()
+    assert total == pytest.approx(sum(reward for _, reward in said))
+    (data / "hyp.txt").write_text("".join(f"{text}\n" for text, _ in said), encoding="utf-8")
+    scored = mtloop(
+        "score", "--ref", data / "de.txt", "--hyp", data / "hyp.txt", "--metrics", "reward", "--format", "json"
+    )
+    offline = json.loads(scored.out)
+    assert total == pytest.approx(_cumulative(offline), abs=1e-9)
+    assert mtloop("task", "trace", run, "--out", data / "run.jsonl", "--folder", data / "d").code == 0
+    traced = mtloop("score", data / "run.jsonl", "--metrics", "reward", "--format", "json")
+    assert total == pytest.approx(_cumulative(json.loads(traced.out)), abs=1e-9)
+
+
+def _cumulative(found: Any) -> float:
+    """The one cumulative reward in a JSON report of `mtloop score`."""
+    text = json.dumps(found)
+    return float(text.partition('"cumulative_reward": ')[2].partition(",")[0].rstrip("}] "))
+
+
+def test_tasks_are_listed_changed_and_deleted(mtloop: Mtloop, data: Path) -> None:
+    create(mtloop, data)
+    where = ("--folder", data / "d")
+    assert mtloop("task", "list", *where).out.splitlines()[1].split() == [
+        "tiny",
+        "mock",
+        "20",
+        "0",
+        "0",
+        "running",
+        "open",
+    ]
+    assert mtloop("task", "stop", "tiny", *where).code == 0
+    assert "stopped" in mtloop("task", "list", *where).out
+    assert create(mtloop, data).err.startswith("mtloop: task 'tiny' is there already")
+    assert mtloop("task", "stop", "tony", *where).err == "mtloop: no task 'tony'; there are: tiny\n"
+    assert mtloop("task", "delete", "tiny", "--yes", *where).code == 0
+    assert len(mtloop("task", "list", *where).out.splitlines()) == 1
+    assert create(mtloop, data).code == 0
+
+
+def test_keys_are_shown_once(mtloop: Mtloop, data: Path) -> None:
+    where = ("--folder", data / "d")
+    first = mtloop("participant", "add", "me", *where).out.strip()
+    second = mtloop("participant", "rotate", "me", *where).out.strip()
+    assert first.startswith("mtl_")
+    assert first != second
+    assert mtloop("participant", "add", "me", *where).code == 2
+    assert mtloop("participant", "revoke", "me", *where).out == "1 key revoked\n"
+    listed = mtloop("participant", "list", *where).out
+    assert listed.splitlines()[1].split() == ["me", "participant", "0", "0"]
+    assert first not in listed
+    assert mtloop("participant", "add", "a b", *where).code == 2
+    assert mtloop("participant", "rotate", "you", *where).err == "mtloop: no participant 'you'; there are: me\n"
+
+
+def test_a_task_from_toml(mtloop: Mtloop, data: Path) -> None:
+    (data / "task.toml").write_text(
+        """name = "training"
+kind = "training"
+source = "en.txt"
+reference = "de.txt"
+preprocess = ["lowercase", "normalise", "tokenise"]
+reward = "sbleu"
+held_out = 4
+blocks = 3
+samples = 25
+required = 20
+[noise]
+granularity = 5
+"""
+    )
+    where = ("--folder", data / "d")
+    made = mtloop("task", "create", "--config", data / "task.toml", *where)
+    assert made.out == "training: training, 25 samples a pass, reward sbleu\n"
+    with sqlite3.connect(data / "d" / "mtloop.db") as database:
+        ((source,),) = database.execute("SELECT source FROM sentences ORDER BY id LIMIT 1").fetchall()
+    database.close()
+    assert source == "open drawer number 1 of the cabinet ."
+
+
+WRONG = {
+    'nam = "x"': "unknown setting in",
+    'name = "x"\nkind = "exam"': "unknown kind of task 'exam'",
+    'name = "x y"': "task name 'x y'",
+    'name = "x"': "a task needs data",
+    'name = "x"\nreward = "slope-u"': "unknown reward",
+    'name = "x"\npreprocess = ["stem"]': "unknown preprocessing 'stem'",
+    'name = "x"\nnoise = {loud = 1}': "unknown noise 'loud'",
+    'name = "x"\nnoise = {skew = 0}': "skew 0",
+    'name = "x"\nblocks = "2"': "blocks is '2'; expected int",
+    'name = "x"\nsource = "en.txt"\nreference = "short.txt"': "no partner in",
+    'name = "x"\nsource = "short.txt"\nreference = "de.txt"': "no partner in",
+    'name = "x"\nsource = "en.txt"\nreference = "gap.txt"': "sentence 2 is empty on one side",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nheld_out = 20\nblocks = 2': "20 held-out sentences of 20",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nheld_out = 2\nblocks = 1': "at least 2 times",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nblocks = 2': "needs a held-out block",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nsamples = 21': "a pass has 20",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nrequired = 21': "a pass has 20 samples",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\noracle = "short.txt"': "has only 3 translations",
+    "name = ": "not a TOML file",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_task_file_is_one_line_and_leaves_nothing(mtloop: Mtloop, data: Path, text: str) -> None:
+    (data / "short.txt").write_text("a\nb\nc\n")
+    (data / "gap.txt").write_text("a\n\n" + "c\n" * 18)
+    (data / "task.toml").write_text(text)
+    where = ("--folder", data / "d")
+    said = mtloop("task", "create", "--config", data / "task.toml", *where)
+    assert said.code == 2
+    assert WRONG[text] in said.err
+    assert said.err.count("\n") == 1
+    assert len(mtloop("task", "list", *where).out.splitlines()) == 1
+    with sqlite3.connect(data / "d" / "mtloop.db") as database:
+        assert database.execute("SELECT count(*) FROM sentences").fetchone() == (0,)
+    database.close()
+
+
+def test_a_wrong_database_is_one_line(mtloop: Mtloop) -> None:
+    said = mtloop("task", "list", "--database", "mysql://x/y")
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    said = mtloop("task", "list", "--database", "postgresql://x@127.0.0.1:1/y")
+    assert said.code == 2
+    assert "the database does not answer" in said.err
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3 program to back up with")
+def test_the_backup_that_the_docs_describe_for_sqlite(mtloop: Mtloop, data: Path) -> None:
+    create(mtloop, data)
+    with serving(data / "d") as (_, __, ___):
+        subprocess.run(["sqlite3", str(data / "d/mtloop.db"), f".backup '{data}/backup.db'"], check=True)
+    (data / "new").mkdir()
+    shutil.copy(data / "backup.db", data / "new" / "mtloop.db")
+    assert "tiny" in mtloop("task", "list", "--folder", data / "new").out

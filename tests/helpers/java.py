@@ -1,0 +1,30 @@
+"""Compiling and running the Java client."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2] / "clients" / "java" / "src"
+JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp")  # starts in half the time
+
+
+def compiled(folder: Path, *further: Path) -> Path:
+    """The classes of the client and of further files; a warning is an error."""
+    files = [*sorted(SOURCES.rglob("*.java")), *further]
+    command = [
+        "javac",
+        "-J-XX:TieredStopAtLevel=1",
+        "-J-XX:+UseSerialGC",
+        "-proc:none",
+        "--release",
+        "17",
+        "-Xlint:all",
+        "-Werror",
+        "-d",
+        folder,
+        *files,
+    ]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder

@@ -1,0 +1,95 @@
+"""A small shared task, and participants who take part in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.testclient import TestClient
+
+from mtloop.service import Settings, create_app
+from mtloop.service.creation import TaskFile, create_task
+from mtloop.service.keys import hash_key, new_key
+from mtloop.service.store import Store
+
+T = TypeVar("T")
+SOURCES = [f"Open drawer number {n} of the cabinet." for n in range(1, 21)]
+REFERENCES = [f"Öffnen Sie die Schublade {n} des geheimen Schranks." for n in range(1, 21)]
+TRANSLATIONS = [f"Öffnen Sie Schublade {n} des Schranks." for n in range(1, 21)]
+
+
+def write_data(folder: Path, sources: list[str] = SOURCES, references: list[str] = REFERENCES) -> dict[str, Path]:
+    """The two text files, as keywords of a task."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "en.txt").write_text("\n".join(sources) + "\n", encoding="utf-8")
+    (folder / "de.txt").write_text("\n".join(references) + "\n", encoding="utf-8")
+    return {"source": folder / "en.txt", "reference": folder / "de.txt"}
+
+
+@dataclass
+class Hall:
+    """A database with the service beside it: `with_store` for the organiser's hands, `serve` for the wire."""
+
+    settings: Settings
+    folder: Path
+
+    def with_store(self, work: Callable[[Store], Awaitable[T]]) -> T:
+        async def done() -> T:
+            store = Store.connect(self.settings.url)
+            try:
+                await store.migrate()
+                return await work(store)
+            finally:
+                await store.close()
+
+        with ThreadPoolExecutor(1) as thread:  # where a browser is being driven, this one has a loop already
+            return thread.submit(lambda: asyncio.run(done())).result()
+
+    def task(self, name: str = "tiny", kind: str = "mock", **options: Any) -> None:
+        data = {} if "data" in options or "source" in options else write_data(self.folder)
+        self.with_store(lambda store: create_task(store, TaskFile(name=name, kind=kind, **data, **options)))  # type: ignore[arg-type]
+
+    def participant(self, name: str = "me", organiser: bool = False) -> str:
+        key = new_key()
+        self.with_store(lambda store: store.add_participant(name, hash_key(key), organiser))
+        return key
+
+    @contextmanager
+    def serve(self, key: str = "") -> Iterator[TestClient]:
+        headers = {"x-api-key": key} if key else {}
+        with TestClient(create_app(self.settings), headers=headers, raise_server_exceptions=False) as client:
+            yield client
+
+
+def start(client: TestClient, task: str = "tiny", **body: str) -> str:
+    """A new run; its id."""
+    answer = client.post(f"/v1/tasks/{task}/runs", json=body)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["run"])
+
+
+def pending(client: TestClient, run: str) -> dict[str, str]:
+    answer = client.get(f"/v1/runs/{run}/next")
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def submit(client: TestClient, run: str, id_: str, text: str) -> Any:
+    return client.post(f"/v1/runs/{run}/translations", json={"id": id_, "translation": text})
+
+
+def translate_all(client: TestClient, run: str, translate: Callable[[str], str] = str.upper) -> list[float]:
+    """Take part to the end; the rewards."""
+    sentence: dict[str, str] | None = pending(client, run)
+    rewards = []
+    while sentence is not None:
+        answer = submit(client, run, sentence["id"], translate(sentence["source"]))
+        assert answer.status_code == 200, answer.text
+        rewards.append(float(answer.json()["reward"]))
+        sentence = answer.json()["next"]
+    return rewards

@@ -1,0 +1,123 @@
+"""The client and the service, on both databases, with half of all requests going wrong between them."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+import pytest
+from helpers.fake_service import Faulty, Storm, client_of
+from helpers.learners import Chained
+from helpers.shared_task import REFERENCES, SOURCES, Hall
+
+from mtloop.client import Client, Refused, Unreachable, participate, rejoin
+from mtloop.client.wmt_client_python import Configuration, SharedTaskApi, Translation
+from mtloop.client.wmt_client_python.rest import ApiException
+from mtloop.core import Header, InputError, Reward, UnknownName, run
+from mtloop.metrics.quality import RewardBLEU
+from mtloop.service import Settings
+from mtloop.translators.copied import CopySource
+
+
+def test_a_participant_is_the_loop(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as http:
+        task = Client(http).join("tiny", name="first try")
+        steps = list(run(task, CopySource(), task.judge))
+        expected = [RewardBLEU().sentence(s, r) for s, r in zip(SOURCES, REFERENCES, strict=True)]
+        assert [step.feedback for step in steps] == [Reward(value) for value in expected]
+        state = task.state()
+        assert (state.position, state.state, state.name) == (len(SOURCES), "finished", "first try")
+        assert state.cumulative_reward == pytest.approx(sum(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_storm_changes_nothing(hall: Hall, tmp_path: Path, seed: int) -> None:
+    hall.task(kind="dev", passes=2)
+    key, out = hall.participant(), tmp_path / "run.jsonl"
+    with hall.serve() as http:
+        client = client_of(Storm(http._transport, seed), key, patience=1e9)
+        task, where = rejoin(client, out, "tiny")
+        steps = list(participate(out, Header(config=where), task, Chained(), passes=2))
+        (state,) = client_of(http._transport, key).runs()
+    assert len(steps) == 2 * len(SOURCES)
+    assert (state.pass_number, state.position) == (2, len(SOURCES))
+    second = [step.feedback.value for step in steps[len(SOURCES) :] if isinstance(step.feedback, Reward)]
+    assert state.cumulative_reward == pytest.approx(sum(second), abs=1e-12)
+
+
+def test_the_service_means_what_the_client_understands(lite: Hall) -> None:
+    lite.task()
+    lite.task("final", "training")
+    mine, other = lite.participant("mine"), lite.participant("other")
+    with lite.serve() as http:
+        client = client_of(http._transport, mine)
+        task = client.join("final")
+        segment, _ = next(iter(task))
+        client.submit(task.run, segment.id, "x")
+        problems = {
+            "already-translated": lambda: client.submit(task.run, segment.id, "y"),
+            "unknown-sentence": lambda: client.submit(task.run, "nonsense", "y"),
+            "no-more-passes": task.next_pass,
+            "unknown-run": lambda: client_of(http._transport, other).next(task.run),
+        }
+        for kind, call in problems.items():
+            with pytest.raises(Refused) as refused:
+                call()
+            assert refused.value.kind == kind
+        with pytest.raises(UnknownName, match="did you mean 'final'"):
+            client.join("fianl")
+        with pytest.raises(Refused, match="401"):
+            client_of(http._transport, "nobody").tasks()
+
+
+def test_a_rate_limit_says_how_long_to_wait(tmp_path: Path) -> None:
+    hall = Hall(Settings(folder=tmp_path / "data", rate=5), tmp_path)
+    hall.task()
+    key = hall.participant()
+    with hall.serve() as http:
+        client = client_of(http._transport, key, patience=0)
+        with pytest.raises(Unreachable, match=r"asks to wait \d+ s \(429 Too Many Requests\)"):
+            deque((client.tasks() for _ in range(11)), maxlen=0)  # a new minute may begin in between
+
+
+def test_a_run_that_never_got_its_trace_is_taken_up(lite: Hall, tmp_path: Path) -> None:
+    lite.task("final", "training")
+    key, out = lite.participant(), tmp_path / "run.jsonl"
+    with lite.serve() as http:
+        client = client_of(http._transport, key)
+        started = client.start("final").run  # and killed before a line was written
+        task, where = rejoin(client, out, "final")
+        assert task.run == started
+        assert len(list(participate(out, Header(config=where), task, Chained()))) == len(SOURCES)
+        with pytest.raises(InputError, match=f"no further run; take up one of yours with --run: {started}"):
+            rejoin(client, tmp_path / "other.jsonl", "final")
+
+
+def test_the_calls_of_2017(lite: Hall) -> None:
+    lite.task("dev", "dev", passes=2)
+    with lite.serve(lite.participant()) as http:
+        api = SharedTaskApi(Configuration("http://service.test/v1/tasks/dev"), client=Client(http))
+        for _ in range(3):
+            api.reset_dataset()
+            for _ in SOURCES:
+                sentence = api.get_sentence()
+                assert 0 < api.send_translation(Translation(sentence.id, sentence.source)).score < 1
+            with pytest.raises(ApiException) as ended:
+                api.get_sentence()
+            assert ended.value.status == 404
+        assert [state.pass_number for state in Client(http).runs("dev")] == [2, 1]
+        api.reset_dataset()
+        first = api.get_sentence()
+        api.send_translation(Translation(first.id, "x"))
+        api.reset_dataset()
+        assert api.get_sentence().source == SOURCES[0]
+
+
+def test_answers_lost_at_the_start_of_a_run(hall: Hall) -> None:
+    hall.task()
+    key = hall.participant()
+    with hall.serve() as http:
+        client = client_of(Faulty(http._transport, None, None, "after", None, None), key)
+        assert client.join("tiny").run == client.runs()[-1].run
+        assert len(client.runs()) == 1

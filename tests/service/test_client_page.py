@@ -1,0 +1,68 @@
+"""docs/client.md and README's shared task are run as they stand: shell and Python blocks, in the order of the page."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"```(sh|python)(?: title=(\S+))?\n(.*?)```", re.DOTALL)
+
+
+def script(page: str) -> Iterator[str]:
+    """A page as one shell script: what it starts in the background ends with it."""
+    yield "set -euo pipefail; trap 'kill $(jobs -p)' EXIT"
+    for language, title, text in BLOCK.findall(page):
+        if title:
+            yield f"cat > {title} <<'END'\n{text}END"
+        else:
+            yield text if language == "sh" else f"python - <<'END'\n{text}END"
+
+
+def run(page: str, folder: Path) -> str:
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    (folder / "clients").symlink_to(ROOT / "clients")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    text = "\n".join(script(page)).replace("localhost:8017", f"127.0.0.1:{port}")
+    environment = os.environ | {"PATH": path, "MTLOOP_PORT": str(port), "PYTHONPATH": str(ROOT)}
+    with (folder / "log").open("w+") as log:  # a pipe would stay open as long as the service runs
+        process = subprocess.Popen(
+            ["bash", "-c", text], cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            process.wait(timeout=300)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # also what it started
+        log.seek(0)
+        said = log.read()
+    assert process.returncode == 0, said
+    return said
+
+
+@pytest.mark.skipif(shutil.which("javac") is None or shutil.which("curl") is None, reason="needs a JDK and curl")
+def test_every_way_to_take_part(tmp_path: Path) -> None:
+    said = run((ROOT / "docs/client.md").read_text(encoding="utf-8"), tmp_path)
+    assert "OPEN THE DRAWER" in said
+    assert said.count('"reward":1.0') == 2
+    assert '"pass":2' in said
+    assert "3 sentences, mean reward" in said
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_readme_s_task(tmp_path: Path) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = run(page[page.index("## A shared task") : page.index("## The same in Python")], tmp_path)
+    assert '"source":"open the drawer"' in said
+    assert '"reward":1.0,"next":{' in said

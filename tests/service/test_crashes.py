@@ -1,0 +1,226 @@
+"""Servers killed and databases stopped in the middle: nothing acknowledged is lost, nothing given twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+import httpx2
+import pytest
+from helpers.postgres import Postgres, binaries
+from helpers.recompute import check_run
+from helpers.shared_task import Hall
+
+from mtloop.service import Settings
+from mtloop.service.server import listen
+
+KILLS = 20
+PARTICIPANTS = 4
+SENTENCES = 100_000
+
+
+@dataclass
+class Participant:
+    """Takes part until told to stop, whatever happens to the other side; remembers every reward it was told."""
+
+    url: str
+    key: str
+    run: str = ""
+    told: dict[str, float] = field(default_factory=dict)
+    doubled: int = 0
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def take_part(self) -> None:
+        with httpx2.Client(base_url=self.url, headers={"x-api-key": self.key}, timeout=10) as client:
+            self.run = self._answer(client, "POST", "/v1/tasks/big/runs", json={})["run"]
+            sentence = self._answer(client, "GET", f"/v1/runs/{self.run}/next")
+            while not self.done.is_set():
+                body = {"id": sentence["id"], "translation": f"Schublade {len(self.told)}"}
+                answer = self._answer(client, "POST", f"/v1/runs/{self.run}/translations", json=body)
+                self._remember(answer)
+                sentence = answer["next"]
+
+    def _remember(self, answer: Any) -> None:
+        if answer["id"] in self.told:
+            self.doubled += 1
+        self.told[answer["id"]] = answer["reward"]
+
+    def _answer(self, client: httpx2.Client, method: str, path: str, **body: Any) -> Any:
+        """The answer, however often one has to ask."""
+        for _ in range(600):
+            try:
+                answer = client.request(method, path, **body)
+            except httpx2.TransportError:
+                time.sleep(0.05)
+                continue
+            if answer.status_code < 300:
+                return answer.json()
+            assert answer.status_code == 503, answer.text
+            time.sleep(0.05)
+        raise AssertionError("the service did not come back")
+
+
+NURSERY = """
+import os, sys
+import aiosqlite, asyncpg, httptools, sacrebleu, uvloop
+import mtloop.service.app
+from mtloop.service.server import serve
+from mtloop.service.settings import Settings
+print("ready", flush=True)
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        serve(Settings.read())
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Server:
+    """What `mtloop serve` does, forked from a process that has imported it all: twenty starts need twenty instants."""
+
+    def __init__(self, settings: Settings, log: Path) -> None:
+        environment = os.environ | settings.environment()
+        with log.open("ab") as errors:
+            self._nursery = subprocess.Popen(
+                [sys.executable, "-c", NURSERY], env=environment, stdin=PIPE, stdout=PIPE, stderr=errors, text=True
+            )
+        assert self._said() == "ready"
+        self.start()
+
+    def start(self) -> None:
+        assert self._nursery.stdin is not None
+        self._nursery.stdin.write("\n")
+        self._nursery.stdin.flush()
+        self._child = int(self._said())
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """Ask it to leave; its exit status."""
+        code = self._end(signal.SIGTERM)
+        self._nursery.communicate()
+        return code
+
+    def _end(self, how: signal.Signals) -> int:
+        os.kill(self._child, how)
+        return int(self._said())
+
+    def _said(self) -> str:
+        assert self._nursery.stdout is not None
+        return self._nursery.stdout.readline().strip()
+
+
+@contextmanager
+def crowd(hall: Hall, port: int) -> Iterator[list[Participant]]:
+    people = [Participant(f"http://127.0.0.1:{port}", hall.participant(f"p{n}")) for n in range(PARTICIPANTS)]
+    threads = [threading.Thread(target=one.take_part) for one in people]
+    for thread in threads:
+        thread.start()
+    try:
+        yield people
+    finally:
+        for one in people:
+            one.done.set()
+        for thread in threads:
+            thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def big_task(hall: Hall) -> None:
+    sources = [f"Drawer {n}" for n in range(SENTENCES // 20)]
+    path = hall.folder / "big.tsv"
+    path.write_text("source\ttarget\n" + "".join(f"{s}\tSchublade {n}\n" for n, s in enumerate(sources)), "utf-8")
+    hall.task("big", "dev", data=path, held_out=50, blocks=20)
+
+
+def await_progress(people: list[Participant], count: int) -> None:
+    """Wait until so many more rewards have been told."""
+    wanted = sum(len(one.told) for one in people) + count
+    deadline = time.monotonic() + 120
+    while sum(len(one.told) for one in people) < wanted:
+        assert time.monotonic() < deadline, "no progress"
+        time.sleep(0.01)
+
+
+def check(hall: Hall, people: list[Participant]) -> None:
+    """What was told is what is kept, once each, and all sums are those of the rows."""
+    for one in people:
+        assert one.doubled == 0
+        rows = hall.with_store(lambda store, one=one: check_run(store, one.run))  # type: ignore[misc]
+        rewards = hall.with_store(lambda store, one=one: _rewards(store, one.run))  # type: ignore[misc]
+        assert rows == len(rewards) == len(one.told)
+        assert list(one.told.values()) == rewards
+
+
+async def _rewards(store: Any, token: str) -> list[float]:
+    run = await store.run(token)
+    return [row.reward async for row in store.each_submission(run, 1)]
+
+
+@pytest.fixture
+def durable() -> Iterator[Postgres]:
+    if binaries() is None:
+        pytest.skip("no PostgreSQL to stop")
+    server = Postgres(durable=True)
+    yield server
+    server.remove()
+
+
+def free_port() -> int:
+    with listen("127.0.0.1", 0) as probe:
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serving(hall: Hall) -> Iterator[tuple[Server, int]]:
+    port = free_port()
+    server = Server(replace(hall.settings, port=port, rate=0, quota=0), hall.folder / "log")
+    try:
+        yield server, port
+    finally:
+        assert server.stop() == 0
+
+
+def test_killed_at_twenty_random_moments(lite: Hall) -> None:
+    big_task(lite)
+    rng = random.Random(2017)
+    with serving(lite) as (server, port), crowd(lite, port) as people:
+        for _ in range(KILLS):
+            await_progress(people, 1)
+            time.sleep(rng.uniform(0, 0.15))
+            server.kill()
+            server.start()
+        await_progress(people, 1)
+    assert sum(len(one.told) for one in people) > KILLS
+    check(lite, people)
+
+
+def test_killed_over_a_postgresql_that_is_stopped_at_once(durable: Postgres, tmp_path: Path) -> None:
+    hall = Hall(Settings(database=durable.create()), tmp_path)
+    big_task(hall)
+    rng = random.Random(2017)
+    with serving(hall) as (server, port), crowd(hall, port) as people:
+        for round_ in range(4):
+            await_progress(people, 5)
+            time.sleep(rng.uniform(0, 0.15))
+            if round_ % 2:
+                server.kill()
+                server.start()
+            else:
+                durable.stop("immediate")
+                durable.start()
+        await_progress(people, 1)
+    check(hall, people)

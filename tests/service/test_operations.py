@@ -1,0 +1,111 @@
+"""Alive, ready, counted; migrations; settings; and a PostgreSQL that is dumped and restored."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from helpers.postgres import Postgres
+from helpers.shared_task import Hall, start, translate_all
+
+from mtloop.core.errors import InputError
+from mtloop.service import Settings
+from mtloop.service.settings import driver
+from mtloop.service.store import MIGRATIONS, Store
+from mtloop.service.tables import metadata
+
+
+def test_alive_ready_and_counted(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as client:
+        translate_all(client, start(client))
+        assert client.get("/healthz").json() == {"status": "alive"}
+        assert client.get("/readyz").json() == {"status": "ready"}
+        text = client.get("/metrics").text
+        request = client.get("/healthz", headers={"x-request-id": "proxy-1"})
+        forged = client.get("/healthz", headers={"x-request-id": "a b"})
+    assert 'mtloop_requests_total{method="POST",route="/v1/runs/{run}/translations",status="200"} 20.0' in text
+    assert "mtloop_rewards_total 20.0" in text
+    assert 'mtloop_task_translations{task="tiny"} 20.0' in text
+    assert re.search(r'mtloop_request_seconds_bucket\{le="0.1",method="GET"', text)
+    assert request.headers["x-request-id"] == "proxy-1"
+    assert re.fullmatch("[0-9a-f]{16}", forged.headers["x-request-id"])
+
+
+def test_a_database_that_is_away_is_said_so(lite: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    lite.task()
+    with lite.serve(lite.participant()) as client:
+
+        async def away(*_: object, **__: object) -> None:
+            raise ConnectionRefusedError
+
+        monkeypatch.setattr(Store, "ready", away)
+        monkeypatch.setattr(Store, "participant", away)
+        for path in ("/readyz", "/v1/tasks"):
+            answer = client.get(path)
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert answer.json()["type"] == "urn:mtloop:database-away"
+        assert client.get("/healthz").status_code == 200
+
+
+def test_the_migrations_make_the_schema_of_the_code(hall: Hall) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    async def differences(store: Store) -> list[object]:
+        async with store._engine.connect() as connection:
+            return await connection.run_sync(
+                lambda sync: list(compare_metadata(MigrationContext.configure(sync), metadata))
+            )
+
+    assert hall.with_store(differences) == []
+
+
+def test_sqlite_is_durable(lite: Hall) -> None:
+    async def pragmas(store: Store) -> list[object]:
+        async with store._engine.connect() as connection:
+            return [
+                (await connection.exec_driver_sql(f"PRAGMA {name}")).scalar()
+                for name in ("journal_mode", "synchronous")
+            ]
+
+    assert lite.with_store(pragmas) == ["wal", 2]
+
+
+def test_all_sql_is_in_one_file() -> None:
+    """But for the tables and the migrations, which are the schema."""
+    package = MIGRATIONS.parent
+    for path in package.rglob("*.py"):
+        if path.name not in ("store.py", "tables.py") and MIGRATIONS not in path.parents:
+            assert not re.search(r"\bsa\.select|text\(\"|SELECT |INSERT ", path.read_text("utf-8")), path
+
+
+def test_flags_win_over_the_environment() -> None:
+    environment = {"MTLOOP_PORT": "1", "MTLOOP_RATE": "5", "MTLOOP_SECURE": "yes", "OTHER": "x"}
+    settings = Settings.read(environment, port=2, rate=None)
+    assert (settings.port, settings.rate, settings.secure) == (2, 5, True)
+    assert Settings.read(settings.environment()) == settings
+    with pytest.raises(InputError, match="MTLOOP_PORT is 'x'; expected a whole number"):
+        Settings.read({"MTLOOP_PORT": "x"})
+
+
+def test_postgresql_is_dumped_and_restored(postgres: Postgres, tmp_path: Path) -> None:
+    hall = Hall(Settings(database=postgres.create()), tmp_path)
+    hall.task()
+    key = hall.participant()
+    with hall.serve(key) as client:
+        run = start(client)
+        translate_all(client, run)
+        before = client.get(f"/v1/runs/{run}").json()
+    fresh = postgres.create()
+    postgres.dump(hall.settings.database, fresh)
+    with Hall(Settings(database=fresh), tmp_path).serve(key) as client:
+        assert client.get(f"/v1/runs/{run}").json() == before
+
+
+def test_a_url_names_its_driver() -> None:
+    assert sa.make_url(driver("postgres://u@h/d")).drivername == "postgresql+asyncpg"
+    with pytest.raises(InputError, match="begins with sqlite"):
+        driver("mysql://x")

@@ -1,0 +1,264 @@
+"""The pages in a real browser: they draw, they update, they can be used from the keyboard and read in the dark."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+from helpers.browser import chromium
+from helpers.contrast import CONTRAST
+from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, start, translate_all
+from playwright.sync_api import Browser, Page, expect
+
+from mtloop.service import Settings, create_app
+from mtloop.service.server import listen
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+SAID = dict(zip(SOURCES, TRANSLATIONS, strict=True))
+SCREENSHOTS = os.environ.get("MTLOOP_SCREENSHOTS", "")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=20_000)  # two cores may have much to do
+    with chromium() as browser:
+        yield browser
+    expect.set_options(timeout=5_000)
+
+
+@dataclass
+class Site:
+    """A service with something on it, listening on the loopback interface."""
+
+    hall: Hall
+    url: str
+    keys: dict[str, str]
+    run: str = ""
+    others: str = ""
+    _client: Any = field(default=None)
+
+    def client(self, who: str) -> httpx2.Client:
+        return httpx2.Client(base_url=self.url, headers={"x-api-key": self.keys[who]}, timeout=30)
+
+
+def learner(rate: int) -> Callable[[str], str]:
+    """Says more of what it should the longer it has been at it."""
+    count = [0]
+
+    def translate(source: str) -> str:
+        count[0] += 1
+        words = SAID[source].split()
+        return " ".join(words[: max(1, len(words) * count[0] // rate)])
+
+    return translate
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    hall = Hall(replace(Settings(folder=folder / "data"), rate=0, quota=0), folder)
+    (folder / "oracle.txt").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8")
+    hall.task("dev", "dev", held_out=3, blocks=3, oracle=folder / "oracle.txt")
+    hall.task("train", "training")
+    names = {"heidelberg": False, "umd": False, "committee": True}
+    keys = {name: hall.participant(name, organiser) for name, organiser in names.items()}
+    listening = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(create_app(hall.settings), log_config=None))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    site = Site(hall, f"http://127.0.0.1:{listening.getsockname()[1]}", keys)
+    with site.client("heidelberg") as client:
+        site.run = start(client, "dev", name="EL, annealed")
+        translate_all(client, site.run, learner(20))
+        client.post(f"/v1/runs/{site.run}/passes")
+        translate_all(client, site.run, SAID.__getitem__)
+    with site.client("umd") as client:
+        site.others = start(client, "dev", name=HOSTILE)
+        translate_all(client, site.others, learner(50))
+        translate_all(client, start(client, "train"), learner(30))
+    yield site
+    server.should_exit = True
+    thread.join()
+
+
+class Visitor:
+    """A page, and all that it should not have done."""
+
+    def __init__(self, page: Page, site: Site) -> None:
+        self.page, self.site, self.complaints, self.requests = page, site, list[str](), list[str]()
+        page.set_default_timeout(20_000)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+
+    def go(self, path: str) -> Page:
+        self.page.goto(self.site.url + path)
+        return self.page
+
+    def sign_in(self, who: str) -> Page:
+        self.go("/login")
+        expect(self.page.locator("#key")).to_be_focused()
+        self.page.keyboard.type(self.site.keys[who])
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_url(lambda url: not url.endswith("/login"))
+        return self.page
+
+    def behaved(self) -> None:
+        assert self.complaints == []
+        assert all(url.startswith((self.site.url, "data:", "blob:")) for url in self.requests)
+
+
+@pytest.fixture
+def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visitor]]:
+    contexts = []
+
+    def make(**options: Any) -> Visitor:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        return Visitor(context.new_page(), site)
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+def look(page: Page, name: str) -> None:
+    """Keep a picture where MTLOOP_SCREENSHOTS says, for people to look at."""
+    if SCREENSHOTS:
+        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
+
+
+def test_the_task_list_leads_to_a_leaderboard(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.go("/")
+    look(page, "tasks")
+    page.get_by_role("link", name="dev", exact=True).click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    look(page, "leaderboard")
+    cells = page.locator("tbody tr").first.locator("td, th").all_inner_texts()
+    assert cells[:5] == ["1", "heidelberg", "EL, annealed", "2", "26"]
+    assert page.locator("tbody tr").nth(1).locator("td").nth(1).inner_text() == HOSTILE
+    page.get_by_role("link", name="Tasks").click()
+    page.get_by_role("link", name="train", exact=True).click()
+    expect(page.locator(".notice")).to_contain_text("not opened the results")
+    assert page.locator("tbody").count() == 0
+    visitor.behaved()
+
+
+def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site) -> None:
+    visitor = visit()
+    page = visitor.go("/tasks/dev")
+    rows = page.locator("tbody tr")
+    before = rows.count()
+    with site.client("umd") as client:
+        run = start(client, "dev", name="late")
+        expect(rows).to_have_count(before + 1)
+        page.uncheck("#live")
+        expect(page.locator("tbody")).to_contain_text("late")
+        translate_all(client, run, learner(100))
+        page.wait_for_timeout(2500)
+        assert page.locator("tr.unranked").count() == 1
+        page.check("#live")
+        expect(page.locator("tr.unranked")).to_have_count(0)
+    visitor.behaved()
+
+
+def test_a_run_is_drawn_on_a_logarithmic_axis(visit: Callable[..., Visitor], site: Site) -> None:
+    visitor = visit()
+    page = visitor.sign_in("heidelberg")
+    page.get_by_role("link", name="EL, annealed").click()
+    plots = page.locator("[data-plot]")
+    expect(plots).to_have_count(4)
+    for number in range(4):
+        expect(plots.nth(number).locator(".scatterlayer .trace")).to_have_count(2)
+    look(page, "run")
+    kinds = plots.evaluate_all("(all) => all.map((plot) => plot._fullLayout.xaxis.type)")
+    assert kinds == ["log", "log", "linear", "linear"]
+    regret = page.locator("[data-plot=regret]").evaluate("(plot) => plot.data[0].y")
+    assert regret[-1] < regret[0]
+    visitor.behaved()
+
+
+def test_other_peoples_runs_and_the_organisers_page_are_not_there(visit: Callable[..., Visitor], site: Site) -> None:
+    visitor = visit()
+    for path in (f"/runs/{site.run}", "/organiser"):
+        expect(visitor.go(path).locator("h1")).to_have_text("Nothing here")
+    visitor.sign_in("heidelberg")
+    for path in (f"/runs/{site.others}", "/organiser", "/runs/nothing"):
+        expect(visitor.go(path).locator("h1")).to_have_text("Nothing here")
+    page = visitor.go("/tasks/dev")
+    assert page.locator("tbody a").all_inner_texts() == ["EL, annealed"]
+
+
+def test_a_wrong_key_does_not_open(visit: Callable[..., Visitor]) -> None:
+    page = visit().go("/login")
+    page.fill("#key", "mtl_wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("not known")
+
+
+def test_an_organiser_opens_results_by_keyboard(visit: Callable[..., Visitor], site: Site) -> None:
+    visitor = visit()
+    page = visitor.sign_in("committee")
+    expect(page.locator("h1")).to_have_text("Activity")
+    expect(page.locator("main")).to_contain_text("heidelberg")
+    look(page, "organiser")
+    page.get_by_role("button", name="Open the results of train").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Hide the results of train")).to_be_visible()
+    expect(visit().go("/tasks/train").locator("tbody tr")).to_have_count(1)
+    page.get_by_role("button", name="Hide the results of train").click()
+    expect(page.get_by_role("button", name="Open the results of train")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    expect(visitor.go("/organiser").locator("h1")).to_have_text("Nothing here")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, scheme: str) -> None:
+    visitor = visit(color_scheme=scheme)
+    page = visitor.sign_in("heidelberg")
+    visitor.go(f"/runs/{site.run}")
+    page.locator("[data-plot=reward] .xtick text").first.wait_for()
+    look(page, f"run-{scheme}")
+    ground = colour(page, "body", "backgroundColor")
+    pairs = [(colour(page, one), ground) for one in ("body", ".lead", "a", ".note", "thead th", "footer p")]
+    pairs.append((colour(page, "[data-plot] .xtick text", "fill"), ground))
+    pairs.append((colour(page, "button"), colour(page, "button", "backgroundColor")))
+    assert min(page.evaluate(CONTRAST, list(pair)) for pair in pairs) >= 4.5
+    line = colour(page, "[data-plot=reward] .scatterlayer .trace path.js-line", "stroke")
+    assert page.evaluate(CONTRAST, [line, ground]) >= 3
+    look(visitor.go("/tasks/dev"), f"leaderboard-{scheme}")
+
+
+def test_nothing_sticks_out_on_a_narrow_screen(visit: Callable[..., Visitor], site: Site) -> None:
+    visitor = visit(viewport={"width": 380, "height": 800})
+    visitor.sign_in("heidelberg")
+    for path in ("/", "/tasks/dev", f"/runs/{site.run}", "/runs"):
+        page = visitor.go(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380, path
+
+
+def test_the_keyboard_reaches_everything(visit: Callable[..., Visitor]) -> None:
+    page = visit().go("/tasks/dev")
+    reached = []
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.textContent.trim() || document.activeElement.id"))
+    assert reached[0] == "Skip to the content"
+    assert {"Tasks", "Sign in", "live"} <= set(reached)
+
+
+def colour(page: Page, selector: str, of: str = "color") -> str:
+    return str(page.locator(selector).first.evaluate("(element, of) => getComputedStyle(element)[of]", of))

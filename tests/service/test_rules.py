@@ -1,0 +1,251 @@
+"""The two rules: the next source only after a translation; one reward for a position of a pass, ever."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, pending, start, submit, translate_all
+from starlette.testclient import TestClient
+
+from mtloop.metrics.quality import RewardBLEU
+from mtloop.service import create_app
+
+
+def kind(answer: Any) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json"
+    return answer.status_code, answer.json()["type"].removeprefix("urn:mtloop:")
+
+
+def test_a_whole_run(hall: Hall) -> None:
+    hall.task()
+    key = hall.participant()
+    with hall.serve(key) as client:
+        (task,) = client.get("/v1/tasks").json()["tasks"]
+        assert task == client.get("/v1/tasks/tiny").json()
+        assert (task["name"], task["kind"], task["samples"], task["reward"]) == ("tiny", "mock", 20, "wmt17")
+        run = start(client, name="first try")
+        translated = dict(zip(SOURCES, TRANSLATIONS, strict=True))
+        rewards = translate_all(client, run, translated.__getitem__)
+        expected = [RewardBLEU().sentence(t, r) for t, r in zip(TRANSLATIONS, REFERENCES, strict=True)]
+        assert rewards == expected
+        state = client.get(f"/v1/runs/{run}").json()
+        assert state["cumulative_reward"] == pytest.approx(sum(expected), abs=1e-12)
+        assert (state["position"], state["state"], state["pass"], state["name"]) == (20, "finished", 1, "first try")
+        assert client.get("/v1/runs", params={"task": "tiny"}).json() == {"runs": [state]}
+        assert kind(client.get(f"/v1/runs/{run}/next")) == (404, "end-of-stream")
+
+
+def test_asking_again_gives_the_pending_sentence(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as client:
+        run = start(client)
+        first = pending(client, run)
+        assert first["source"] == SOURCES[0]
+        assert pending(client, run) == first
+        following = submit(client, run, first["id"], "x").json()["next"]
+        assert pending(client, run) == following != first
+
+
+def test_the_same_translation_again_earns_the_same_and_another_is_refused(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as client:
+        run = start(client)
+        first = pending(client, run)
+        answer = submit(client, run, first["id"], TRANSLATIONS[0]).json()
+        assert submit(client, run, first["id"], TRANSLATIONS[0]).json() == answer
+        assert kind(submit(client, run, first["id"], REFERENCES[0])) == (409, "already-translated")
+        submit(client, run, answer["next"]["id"], "y")
+        late = submit(client, run, first["id"], TRANSLATIONS[0]).json()
+        assert late["reward"] == answer["reward"]
+        assert late["next"] == pending(client, run)
+        assert client.get(f"/v1/runs/{run}").json()["position"] == 2
+
+
+def test_ids_of_another_run_or_of_nobody_are_unknown(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as client:
+        one, other = start(client), start(client)
+        for wrong in (pending(client, other)["id"], "-1", "", "AAAAAAAAAAAAAAAAAAAAAA", "é"):
+            assert kind(submit(client, one, wrong, "x")) == (404, "unknown-sentence")
+        assert client.get(f"/v1/runs/{one}").json()["position"] == 0
+
+
+def test_a_mock_task_starts_over_at_any_time(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as client:
+        run = start(client)
+        first = pending(client, run)
+        second = submit(client, run, first["id"], "a").json()["next"]
+        state = client.post(f"/v1/runs/{run}/passes")
+        assert state.status_code == 201
+        assert (state.json()["pass"], state.json()["position"], state.json()["cumulative_reward"]) == (2, 0, 0)
+        again = pending(client, run)
+        assert again["source"] == first["source"]
+        assert again["id"] != first["id"]
+        assert kind(submit(client, run, second["id"], "b")) == (409, "wrong-order")
+        assert submit(client, run, again["id"], "another").status_code == 200
+        assert kind(submit(client, run, first["id"], "b")) == (409, "already-translated")
+
+
+def test_a_dev_task_has_so_many_whole_passes(hall: Hall) -> None:
+    hall.task("dev", "dev", passes=2, samples=3)
+    with hall.serve(hall.participant()) as client:
+        run = start(client, "dev")
+        assert kind(client.post(f"/v1/runs/{run}/passes")) == (409, "pass-not-finished")
+        translate_all(client, run)
+        assert client.post(f"/v1/runs/{run}/passes").json()["pass"] == 2
+        translate_all(client, run)
+        assert kind(client.post(f"/v1/runs/{run}/passes")) == (409, "no-more-passes")
+
+
+def test_a_training_task_has_one_pass_and_one_run(hall: Hall) -> None:
+    hall.task("train", "training")
+    with hall.serve(hall.participant()) as client:
+        run = start(client, "train")
+        assert kind(client.post(f"/v1/runs/{run}/passes")) == (409, "no-more-passes")
+        assert kind(client.post("/v1/tasks/train/runs")) == (409, "no-more-runs")
+
+
+def test_a_stopped_task_takes_nothing_until_it_goes_on(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as client:
+        run = start(client)
+        first = pending(client, run)
+        hall.with_store(lambda store: store.change_task("tiny", stopped=True))
+        assert kind(client.get(f"/v1/runs/{run}/next")) == (409, "task-stopped")
+        assert kind(submit(client, run, first["id"], "x")) == (409, "task-stopped")
+        assert kind(client.post("/v1/tasks/tiny/runs")) == (409, "task-stopped")
+        assert client.get(f"/v1/runs/{run}").json()["state"] == "stopped"
+        hall.with_store(lambda store: store.change_task("tiny", stopped=False))
+        assert submit(client, run, first["id"], "x").status_code == 200
+
+
+def test_others_runs_do_not_exist(hall: Hall) -> None:
+    hall.task()
+    mine, yours = hall.participant("me"), hall.participant("you")
+    with hall.serve(mine) as client:
+        run = start(client)
+        first = pending(client, run)
+        client.headers["x-api-key"] = yours
+        for method, path in [("GET", ""), ("GET", "/next"), ("POST", "/passes")]:
+            assert kind(client.request(method, f"/v1/runs/{run}{path}")) == (404, "unknown-run")
+        assert kind(submit(client, run, first["id"], "x")) == (404, "unknown-run")
+        assert client.get("/v1/runs").json() == {"runs": []}
+
+
+def test_held_out_blocks_are_inserted_and_look_like_the_rest(hall: Hall) -> None:
+    hall.task(held_out=3, blocks=3)
+    with hall.serve(hall.participant()) as client:
+        run = start(client)
+        seen = []
+        rewards = translate_all(client, run, lambda source: seen.append(source) or source)  # type: ignore[func-returns-value]
+        block = SOURCES[17:]
+        assert seen == [*block, *SOURCES[:8], *block, *SOURCES[8:17], *block]
+        assert rewards[:3] == rewards[11:14] == rewards[-3:]
+        ids = set()
+        client.post(f"/v1/runs/{run}/passes")
+        sentence: Any = pending(client, run)
+        while sentence:
+            assert set(sentence) == {"id", "source"}
+            ids.add((len(sentence["id"]), sentence["id"]))
+            sentence = submit(client, run, sentence["id"], "x").json()["next"]
+        assert len(ids) == 26
+        assert len({length for length, _ in ids}) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_64_submissions_at_once_earn_one_reward(hall: Hall, workers: int) -> None:
+    hall.task()
+    key = hall.participant()
+    rewards, statuses, position = asyncio.run(_rush(hall, key, workers))
+    assert len(rewards) == 1
+    assert sorted(set(statuses)) == [200, 409]
+    assert statuses.count(200) == 32  # those who sent what was sent first
+    assert position == 1
+    assert hall.with_store(lambda store: _count(store)) == 1
+
+
+async def _count(store: Any) -> int:
+    run = await store.run((await store.entries(await store.task("tiny")))[0].run.token)
+    return len([one async for one in store.each_submission(run, 1)])
+
+
+async def _rush(hall: Hall, key: str, workers: int) -> tuple[set[float], list[int], int]:
+    """32 times one translation and 32 times another, over so many applications that share the database."""
+    apps = [create_app(replace(hall.settings, rate=0, quota=0)) for _ in range(workers)]
+    async with _lifespans(apps):
+        clients = [_client(app, key) for app in apps]
+        run = (await clients[0].post("/v1/tasks/tiny/runs")).json()["run"]
+        first = (await clients[0].get(f"/v1/runs/{run}/next")).json()["id"]
+
+        async def send(number: int) -> Any:
+            body = {"id": first, "translation": "eins" if number % 2 else "zwei"}
+            return await clients[number % 3 % workers].post(f"/v1/runs/{run}/translations", json=body)
+
+        answers = await asyncio.gather(*map(send, range(64)))
+        state = (await clients[0].get(f"/v1/runs/{run}")).json()
+        for client in clients:
+            await client.aclose()
+    rewards = {answer.json()["reward"] for answer in answers if answer.status_code == 200}
+    return rewards, [answer.status_code for answer in answers], state["position"]
+
+
+def _client(app: Any, key: str) -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(app)
+    return httpx2.AsyncClient(transport=transport, base_url="http://service", headers={"x-api-key": key})
+
+
+class _lifespans:  # noqa: N801
+    """Several applications running at once."""
+
+    def __init__(self, apps: list[Any]) -> None:
+        self._contexts = [app.router.lifespan_context(app) for app in apps]
+
+    async def __aenter__(self) -> None:
+        for context in self._contexts:
+            await context.__aenter__()
+
+    async def __aexit__(self, *error: object) -> None:
+        for context in self._contexts:
+            await context.__aexit__(None, None, None)
+
+
+def test_a_restart_in_the_middle_goes_on_where_it_was(hall: Hall) -> None:
+    hall.task()
+    key = hall.participant()
+    with hall.serve(key) as client:
+        run = start(client)
+        first = pending(client, run)
+        answer = submit(client, run, first["id"], TRANSLATIONS[0]).json()
+    with hall.serve(key) as client:
+        assert pending(client, run) == answer["next"]
+        assert submit(client, run, first["id"], TRANSLATIONS[0]).json() == answer
+        rest = translate_all(client, run)
+        total = client.get(f"/v1/runs/{run}").json()["cumulative_reward"]
+    assert len(rest) == 19
+    assert total == pytest.approx(answer["reward"] + sum(rest), abs=1e-12)
+
+
+def test_simulated_people_are_noisy_but_consistent(lite: Hall) -> None:
+    lite.task("coarse", noise={"granularity": 5, "variance": 1.0})
+    with lite.serve(lite.participant()) as client:
+        run = start(client, "coarse")
+        first = pending(client, run)
+        rewards = {submit(client, run, first["id"], TRANSLATIONS[0]).json()["reward"] for _ in range(3)}
+        assert len(rewards) == 1
+        given = [*rewards, *translate_all(client, run, dict(zip(SOURCES, TRANSLATIONS, strict=True)).__getitem__)]
+        clean = {RewardBLEU().sentence(t, r) for t, r in zip(TRANSLATIONS, REFERENCES, strict=True)}
+        assert all(reward * 5 == pytest.approx(round(reward * 5)) for reward in given)
+        assert len(set(given)) > len(clean) == 1
+
+
+def test_a_client_without_a_body_or_name_may_start(lite: Hall) -> None:
+    lite.task()
+    with lite.serve(lite.participant()) as client:
+        assert isinstance(client, TestClient)
+        assert client.post("/v1/tasks/tiny/runs").json()["name"] == ""
+        assert client.post("/v1/tasks/tiny/runs", json={}).status_code == 201

@@ -1,0 +1,173 @@
+"""References leave the process in nothing that a participant can reach, and neither do keys or other people's texts."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from typing import Any
+
+import pytest
+from helpers.shared_task import SOURCES, TRANSLATIONS, Hall, pending, start, submit, translate_all
+from starlette.testclient import TestClient
+
+from mtloop.service.middleware import HEADERS
+from mtloop.service.telemetry import LOGGED, JsonLines
+
+SECRET = [f"Geheimnis{n}wort öffnet die Lade nicht" for n in range(1, 21)]
+THEIRS = "Fremdtext der anderen"
+WORDS = re.compile(r"Geheimnis\d+wort|öffnet die Lade nicht", re.IGNORECASE)
+LINK = re.compile(r'(?:href|action|src|data-live)="(/[^"]*)"')
+
+
+class Crawler:
+    """Follows every link from the pages, and asks the API for everything its description names."""
+
+    def __init__(self, client: TestClient) -> None:
+        self._client, self.seen, self.texts = client, set[str](), list[str]()
+
+    def crawl(self, path: str) -> None:
+        if path in self.seen:
+            return
+        self.seen.add(path)
+        answer = self.ask("GET", path)
+        if answer.headers["content-type"].startswith("text/html"):
+            for link in LINK.findall(answer.text):
+                self.crawl(link)
+
+    def ask(self, method: str, path: str, **body: Any) -> Any:
+        answer = self._client.request(method, path, **body)
+        if "plotly" not in path:
+            self.texts.append(f"{path} {answer.text} {answer.headers}")
+        return answer
+
+    def describe(self, names: dict[str, str], bodies: list[Any]) -> None:
+        description = self.ask("GET", "/openapi.json").json()
+        for path, methods in description["paths"].items():
+            for name, value in names.items():
+                path = path.replace(f"{{{name}}}", value)
+            for method in methods:
+                for body in bodies:
+                    self.ask(method.upper(), path, json=body)
+
+
+@pytest.fixture
+def logged() -> Any:
+    """Everything that is logged, as it would be written."""
+    lines: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(JsonLines().format(record))
+
+    handler, loggers = Kept(), [logging.getLogger(name) for name in LOGGED]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    yield lines
+    for logger in loggers:
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+
+
+def test_nothing_a_participant_can_reach_holds_a_reference(hall: Hall, logged: list[str]) -> None:
+    (hall.folder / "secret").mkdir()
+    (hall.folder / "secret" / "en.txt").write_text("\n".join(SOURCES) + "\n")
+    (hall.folder / "secret" / "de.txt").write_text("\n".join(SECRET) + "\n", encoding="utf-8")
+    files = {"source": hall.folder / "secret" / "en.txt", "reference": hall.folder / "secret" / "de.txt"}
+    for name, kind in (("tiny", "mock"), ("dev", "dev"), ("train", "training")):
+        hall.task(name, kind, **files, held_out=3, blocks=2, oracle=files["reference"])
+    mine, theirs = hall.participant("me"), hall.participant("them")
+    with hall.serve(theirs) as client:
+        other = start(client, "dev", name="theirs")
+        submit(client, other, pending(client, other)["id"], THEIRS)
+        client.headers["x-api-key"] = mine
+        crawler = Crawler(client)
+        runs = {name: start(client, name) for name in ("tiny", "dev", "train")}
+        for name, run in runs.items():
+            translate_all(client, run, lambda source: source[:9])
+            sentence = {"id": "AAAA", "translation": TRANSLATIONS[0]}
+            crawler.describe({"task": name, "run": run}, [{}, sentence, {"opened": True}, {"name": 3}, [], "x"])
+            crawler.describe({"task": name, "run": other}, [sentence])
+        client.post("/login", data={"key": mine})
+        for path in (
+            "/",
+            "/login",
+            f"/runs/{other}",
+            "/organiser",
+            "/organiser/activity",
+            "/metrics",
+            "/readyz",
+            "/docs",
+        ):
+            crawler.crawl(path)
+    assert {f"/runs/{run}" for run in runs.values()} < crawler.seen
+    assert "/tasks/train/board" in crawler.seen
+    for text in crawler.texts + logged:
+        assert not WORDS.search(text), text[:200]
+        assert THEIRS not in text
+        assert theirs not in text
+    for line in logged:
+        assert mine not in line
+        assert not any(source in line for source in SOURCES)
+        assert isinstance(json.loads(line), dict)
+    assert sum('"event": "request"' in line for line in logged) > 100
+
+
+def test_an_error_is_logged_without_what_it_was_about(lite: Hall, logged: list[str], monkeypatch: Any) -> None:
+    lite.task()
+    with lite.serve(lite.participant()) as client:
+        run = start(client)
+        first = pending(client, run)
+
+        async def broken(*_: object) -> None:
+            raise RuntimeError(f"{SECRET[0]} {TRANSLATIONS[0]}")
+
+        monkeypatch.setattr("mtloop.service.store.Ledger.give", broken)
+        answer = submit(client, run, first["id"], TRANSLATIONS[0])
+    assert answer.status_code == 500
+    assert answer.json()["type"] == "urn:mtloop:internal"
+    assert any('"error": "RuntimeError"' in line for line in logged)
+    assert not any(SECRET[0] in line or TRANSLATIONS[0] in line for line in [*logged, answer.text])
+
+
+def test_security_headers_are_on_everything(lite: Hall) -> None:
+    lite.task()
+    with lite.serve() as client:
+        for path in ("/", "/login", "/v1/tasks", "/openapi.json", "/healthz", "/metrics", "/nowhere", "/tasks/tiny"):
+            headers = client.get(path).headers
+            for name in HEADERS:
+                assert name in headers, (path, name)
+            assert "unsafe-inline" not in headers["content-security-policy"].replace(
+                "style-src-attr 'unsafe-inline'", ""
+            )
+            assert "unsafe-eval" not in headers["content-security-policy"]
+            assert "server" not in headers
+        page = client.get("/").text
+    for script in re.findall(r"<script[^>]*>", page):
+        assert "src=" in script or "nonce=" in script
+    assert " onclick" not in page
+
+
+def test_a_cookie_is_strict_and_a_form_from_elsewhere_is_refused(lite: Hall) -> None:
+    key = lite.participant("boss", organiser=True)
+    lite.task("train", "training")
+    with lite.serve() as client:
+        answer = client.post("/login", data={"key": key}, follow_redirects=False)
+        cookie = answer.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert key not in cookie
+        elsewhere = {"origin": "https://elsewhere.example"}
+        change = {"change": "open"}
+        assert client.post("/organiser/tasks/train", data=change, headers=elsewhere).status_code == 404
+        assert (
+            "urn:mtloop:results-hidden"
+            in client.get("/v1/tasks/train/leaderboard", headers={"x-api-key": lite.participant("p")}).text
+        )
+        ours = {"origin": "http://testserver"}
+        assert (
+            client.post("/organiser/tasks/train", data=change, headers=ours, follow_redirects=False).status_code == 303
+        )
+        lite.with_store(lambda store: store.revoke_keys("boss"))
+        assert client.get("/organiser").status_code == 404
