@@ -170,12 +170,13 @@ _NEURAL = (
     Neural("fixed"),
     Neural("lasso"),
     Neural("memory"),
-    Neural("full+memory", {"rate": 1e-3}),
+    Neural("full+memory", {"rate": 3e-3}),
     Neural("lasso+memory"),
-    Neural("full+memory+copy", {"rate": 1e-3}),
+    Neural("full+memory+copy", {"rate": 4e-3, "updates": 2, "kl": 0.3}),
 )
 METHODS: dict[str, Callable[..., Learner]] = {method.name: method for method in _NEURAL}
 METHODS["copy-source"] = copy_source
+DEFAULT = "full+memory+copy"
 
 
 def make_learner(method: str, model: Marian | None, settings: Mapping[str, JSON] | None = None) -> Learner:

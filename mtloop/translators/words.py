@@ -25,8 +25,10 @@ class Words:
         texts: list[str] = []
         where: list[int] = []
         before = ""
-        for piece in (vocabulary.pieces[i] for i in ids):
-            if not before or piece.startswith(SPACE) or _is_word(piece) != _is_word(before):
+        for number in ids:
+            piece = vocabulary.pieces[number]
+            alone = not before or piece.startswith(SPACE) or number == vocabulary.end
+            if alone or _is_word(piece) != _is_word(before):
                 texts.append("")
             texts[-1] += piece.removeprefix(SPACE)
             where.append(len(texts) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mtloop.config.methods import METHODS, make_learner
+from mtloop.config.methods import DEFAULT, METHODS, make_learner, takes_model
 from mtloop.core import PostEdit, Proposal, Segment
 from mtloop.translators.marian.find import find_model
 from mtloop.translators.marian.model import Marian
@@ -38,12 +38,32 @@ def test_one_correction_is_enough_for_the_next_segment(model: Marian) -> None:
     assert all("Bereich" in learner.propose(segment).text for segment in later)
 
 
-@pytest.mark.parametrize("method", METHODS)
+def test_a_memory_has_it_right_too_and_forgets_it_when_told(model: Marian) -> None:
+    """Before, teach, after; then delete, and it is gone."""
+    learner = make_learner("memory", model)
+    later = Segment("2", "The pane shows all records.")
+    before = learner.propose(later).text
+    assert "Bereich" not in before
+    learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
+    assert "Bereich" in learner.propose(later).text
+    assert learner.forget(0)
+    assert learner.propose(later).text == before
+
+
+def test_the_default_method_learns_a_term_at_once(model: Marian) -> None:
+    learner = make_learner(DEFAULT, model)
+    later = Segment("2", "The pane shows all records.")
+    assert "Bereich" not in learner.propose(later).text
+    learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
+    assert "Bereich" in learner.propose(later).text
+
+
+@pytest.mark.parametrize("method", filter(takes_model, METHODS))
 def test_every_method_runs_on_it(model: Marian, method: str) -> None:
     learner = make_learner(method, model)
     learned = learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
     assert learned.rejected is None
-    assert learned.updates == (0 if method == "baseline" else learned.updates)
+    assert (learned.updates > 0) == (method not in ("baseline", "memory"))
     assert learner.propose(Segment("1", "Open the pane.")).text
 
 
