@@ -43,11 +43,11 @@ class LinUCB(Tally):
     def learn(self, draw: Draw, scores: Array) -> None:
         super().learn(draw, scores)
         seen = self._seen(draw.contexts)
-        for run, place in np.argwhere(~np.isnan(scores)):
-            self._add(run, place, seen[run], scores[run, place])
+        for run, place in np.argwhere(draw.asked | ~np.isnan(scores)):
+            self._add(run, place, seen[run], np.nan_to_num(scores[run, place], nan=0.0))
 
     def _add(self, run: int, place: int, seen: Array, score: float) -> None:
-        """One more row of the regression (Sherman and Morrison)."""
+        """One more row of the regression (Sherman and Morrison); an asking without an answer only ends curiosity."""
         inverse = self.inverses_[run, place]
         turned = inverse @ seen
         self.inverses_[run, place] = inverse - np.outer(turned, turned) / (1 + seen @ turned)

@@ -48,10 +48,21 @@ class History:
     standings: Array
     stops: list[tuple[int, Stop] | None]
     steps: list[Step] = field(default_factory=list)
+    last_standing: Array = field(default_factory=lambda: np.empty(0))
 
     def mean_standing(self, iteration: int) -> Array:
         mean: Array = self.standings[self.kept.index(iteration)].mean(axis=0)
         return mean
+
+    def fill_from(self, time: int) -> None:
+        """All runs have stopped: nothing changes any more."""
+        self.tops[time:], self.mean_tops[time:], self.spent[time:] = (
+            self.tops[time],
+            self.mean_tops[time],
+            self.spent[time],
+        )
+        done = [i for i, iteration in enumerate(self.kept) if iteration > time + 1]
+        self.standings[done] = self.last_standing
 
     @property
     def last_change(self) -> int:
@@ -89,6 +100,9 @@ class Replay:
         for time, places in enumerate(order.T):
             spent = spent + self._turn(policy, places, rng, fallback, read, history.steps if trace else None)
             self._note(history, policy, time, spent)
+            if all(history.stops):
+                history.fill_from(time)
+                break
         return history
 
     def _turn(
@@ -117,7 +131,7 @@ class Replay:
         return counts
 
     def _note(self, history: History, policy: Batch, time: int, spent: Places) -> None:
-        standing = policy.standing()
+        standing = history.last_standing = policy.standing()
         history.tops[time] = policy.ranking(standing)[:, : self.top]
         history.mean_tops[time] = policy.ranking(standing.mean(axis=0))[: self.top]
         history.spent[time] = spent

@@ -137,7 +137,7 @@ def test_a_system_that_nobody_rates_ranks_last_and_blocks_nobody(spec: str) -> N
     recording.scores[0] = np.nan
     policy = make_policy(spec, recording.systems, horizon=600, runs=4)
     history = Replay(recording).run(policy, orders(600, 4, 1))
-    assert not (history.tops[-1] == 0).any() or spec.startswith(("exp3", "ewaf"))
+    assert not (history.tops[-1] == 0).any() or spec.startswith(("exp3", "ewaf", "linucb"))
     if spec == "race":
         assert all(stop is not None and "s0" not in stop[1].best for stop in history.stops)
 
@@ -162,18 +162,18 @@ def test_the_race_asks_less_and_less_and_stops_with_the_right_three() -> None:
 
 
 def test_the_race_is_rarely_wrong_in_the_worst_case() -> None:
-    """Fourth and third differ by a little more than the indifference zone: at most 5 % of stops may be wrong."""
+    """No indifference and a small gap, which in the sample may even point the other way: of 24 stops one may be wrong."""
     wrong = stops = 0
-    for seed in range(40):
-        recording = made_recording([0.7, 0.7, 0.615, 0.6], 600, spread=0.15, seed=seed)
+    for seed in range(24):
+        recording = made_recording([0.7, 0.7, 0.63, 0.6], 300, spread=0.15, seed=seed)
         gold = set(np.argsort(-recording.scores.mean(axis=1))[:3].tolist())
-        policy = make_policy("race:indifference=0.0", recording.systems, horizon=600)
-        (stop,) = Replay(recording).run(policy, orders(600, 1, seed)).stops
+        policy = make_policy("race:indifference=0.0", recording.systems, horizon=300)
+        (stop,) = Replay(recording).run(policy, orders(300, 1, seed)).stops
         if stop is not None:
             stops += 1
             wrong += {int(name[1:]) for name in stop[1].best} != gold
-    assert stops >= 20
-    assert wrong <= 2
+    assert stops >= 12
+    assert wrong <= 1
 
 
 def test_ratings_of_one_segment_may_come_one_by_one() -> None:
