@@ -31,13 +31,17 @@ class Missing:
 
         `averages` stand in for the running means where a policy reckons its own.
         """
-        human = self._rounded(np.where(asked, scores, np.nan))
-        values = self._rounded(self._values(human, metric, averages))
+        human = np.where(asked, rounded(scores, self.decimals), np.nan)
+        if self.how == "skip":
+            return human
+        values = rounded(self._values(human, metric, averages), self.decimals)
         return np.where(asked & np.isnan(human), values, human)
 
     def remember(self, human: Array) -> None:
         """Count human scores, rounded alike (NaN where there is none)."""
-        human = self._rounded(human)
+        if self.how != "average":
+            return
+        human = rounded(human, self.decimals)
         self.sums_ += np.nan_to_num(human, nan=0.0)
         self.counts_ += ~np.isnan(human)
 
@@ -53,5 +57,7 @@ class Missing:
                 return metric
         return np.full_like(human, np.nan)
 
-    def _rounded(self, values: Array) -> Array:
-        return values if self.decimals is None else np.round(values, self.decimals)
+
+def rounded(values: Array, decimals: int | None) -> Array:
+    """Rewards as the paper has them: rounded, to two decimals there."""
+    return values if decimals is None else np.round(values, decimals)

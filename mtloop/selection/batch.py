@@ -47,6 +47,8 @@ class Batch(ABC):
     bounded = True
     """Whether scores outside [0, 1] are refused."""
     needs_context = False
+    stops = False
+    """Whether it has a stopping rule."""
 
     def __init__(self, systems: Sequence[str], *, runs: int = 1) -> None:
         if not systems:
@@ -81,6 +83,16 @@ class Batch(ABC):
         """Systems from best to worst in every row; equals by name."""
         order = np.argsort(-standing[..., self._by_name], axis=-1, kind="stable")
         return self._by_name[order]
+
+    def leaders(self, standing: Array, top: int) -> Places:
+        """The first `top` of `ranking` in every row, without sorting the rest."""
+        left = standing[..., self._by_name]  # a copy, and equals are found by name
+        found = np.empty((*standing.shape[:-1], top), dtype=np.intp)
+        for place in range(top):
+            best = left.argmax(axis=-1)
+            found[..., place] = self._by_name[best]
+            np.put_along_axis(left, best[..., None], -np.inf, axis=-1)
+        return found
 
     def choose(self, context: Segment, rng: random.Random) -> Choice:
         """The `Policy` protocol: one run."""

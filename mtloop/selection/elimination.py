@@ -20,6 +20,8 @@ class SuccessiveElimination(Tally):
     can be better than one of them by more than `indifference`.
     """
 
+    stops = True
+
     def __init__(
         self,
         systems: Sequence[str],

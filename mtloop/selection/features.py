@@ -19,7 +19,7 @@ def features(segment: Segment) -> Array:
     A source that is not known has only the one: the policy then learns plain means.
 
     >>> features(Segment("1", "Save 3 files."))[:3].round(2).tolist()
-    [1.0, 0.07, 0.33]
+    [1.0, 0.08, 0.33]
     """
     words = _WORD.findall(segment.source)
     number = max(len(words), 1)

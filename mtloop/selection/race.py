@@ -31,6 +31,8 @@ class Race(Batch):
     the ranking that rating all those segments would give.
     """
 
+    stops = True
+
     def __init__(
         self,
         systems: Sequence[str],
@@ -66,6 +68,12 @@ class Race(Batch):
                 self.since_[run] += 1
                 if self.since_[run] % self.every == 0:
                     self._look(run)
+
+    def look(self) -> None:
+        """Weigh the evidence now, not only after every so many lessons."""
+        for run, stop in enumerate(self.stops_):
+            if stop is None:
+                self._look(run)
 
     def standing(self) -> Array:
         return self.means_

@@ -10,7 +10,7 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
 from mtloop.core.types import Proposal, Scores, Segment, Step
-from mtloop.judges.missing import Missing
+from mtloop.judges.missing import Missing, rounded
 from mtloop.selection.batch import Array, Batch, Draw, Mask, Places
 
 
@@ -84,6 +84,9 @@ class Replay:
     def __init__(self, recording: Recording, missing: str = "skip", *, decimals: int | None = 2, top: int = 3) -> None:
         self.recording, self.missing, self.decimals = recording, missing, decimals
         self.top = min(top, len(recording.systems))
+        self._scores = np.ascontiguousarray(rounded(recording.scores, decimals).T)
+        self._metric = None if recording.metric is None else np.ascontiguousarray(recording.metric.T)
+        self._names = [segment.id for segment in recording.segments]
 
     def run(
         self, policy: Batch, order: Places, *, seed: int = 0, keep: Sequence[int] = (), trace: bool = False
@@ -93,10 +96,7 @@ class Replay:
             raise InputError("policy and recording are of different systems")
         history = self._blank(policy, order, keep)
         rng, fallback = np.random.default_rng([seed, 1]), Missing(self.missing, policy.shape, decimals=self.decimals)
-        spent, read = (
-            np.zeros(policy.runs, dtype=np.intp),
-            np.zeros((*policy.shape, len(self.recording.segments)), bool),
-        )
+        spent, read = np.zeros(policy.runs, dtype=np.intp), self._nothing_read(policy, order)
         for time, places in enumerate(order.T):
             spent = spent + self._turn(policy, places, rng, fallback, read, history.steps if trace else None)
             self._note(history, policy, time, spent)
@@ -111,33 +111,40 @@ class Replay:
         places: Places,
         rng: np.random.Generator,
         fallback: Missing,
-        read: Mask,
+        read: Mask | None,
         steps: list[Step] | None,
     ) -> Places:
         """One segment in every run; returns the ratings read for the first time."""
         draw = policy.draw(rng, self._ids(places), self._contexts(policy, places))
-        running = np.array([stop is None for stop in policy.verdicts()])
+        running = np.array([stop is None for stop in policy.verdicts()]) if policy.stops else np.ones(policy.runs, bool)
         asked = draw.asked & running[:, None]
-        human = self.recording.scores[:, places].T
-        metric = None if self.recording.metric is None else self.recording.metric[:, places].T
+        human = self._scores[places]
+        metric = None if self._metric is None else self._metric[places]
         told = fallback.filled(human, asked, metric, _own_averages(policy))
         fallback.remember(np.where(asked, human, np.nan))
         if steps is not None and running[0]:
             steps.append(self._step(policy, len(steps), draw, places[0], told[0], human[0]))
         policy.learn(draw, told)
-        new = asked & ~np.isnan(human) & ~read[np.arange(policy.runs), :, places]
-        read[np.arange(policy.runs), :, places] |= new
+        new = asked & ~np.isnan(human)
+        if read is not None:
+            new &= ~read[np.arange(policy.runs), :, places]
+            read[np.arange(policy.runs), :, places] |= new
         counts: Places = new.sum(axis=1)
         return counts
 
+    def _nothing_read(self, policy: Batch, order: Places) -> Mask | None:
+        """Which ratings each run has read; needed only where segments come again, for a rating is paid once."""
+        again = order.shape[1] > len(self.recording.segments)
+        return np.zeros((*policy.shape, len(self.recording.segments)), bool) if again else None
+
     def _note(self, history: History, policy: Batch, time: int, spent: Places) -> None:
         standing = history.last_standing = policy.standing()
-        history.tops[time] = policy.ranking(standing)[:, : self.top]
-        history.mean_tops[time] = policy.ranking(standing.mean(axis=0))[: self.top]
+        history.tops[time] = policy.leaders(standing, self.top)
+        history.mean_tops[time] = policy.leaders(standing.mean(axis=0), self.top)
         history.spent[time] = spent
         if time + 1 in history.kept:
             history.standings[history.kept.index(time + 1)] = standing
-        for run, stop in enumerate(policy.verdicts()):
+        for run, stop in enumerate(policy.verdicts() if policy.stops else ()):
             if stop is not None and history.stops[run] is None:
                 history.stops[run] = (time + 1, stop)
 
@@ -156,7 +163,7 @@ class Replay:
         )
 
     def _ids(self, places: Places) -> list[str]:
-        return [self.recording.segments[place].id for place in places]
+        return [self._names[place] for place in places.tolist()]
 
     def _contexts(self, policy: Batch, places: Places) -> Array | None:
         if not policy.needs_context:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -22,9 +23,9 @@ def made_recording(
     return Recording(names, tuple(Segment(str(i + 1), f"Save file {i}.") for i in range(segments)), scores)
 
 
-def write_ratings(path: object, recording: Recording) -> None:
+def write_ratings(path: Path, recording: Recording) -> None:
     """As a long table on 0-100, with a row for every rated cell."""
-    with open(str(path), "w", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8") as file:
         file.write("system\tsegment\tsource\tscore\n")
         for name, row in zip(recording.systems, recording.scores, strict=True):
             for segment, score in zip(recording.segments, row, strict=True):

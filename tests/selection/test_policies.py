@@ -162,7 +162,7 @@ def test_the_race_asks_less_and_less_and_stops_with_the_right_three() -> None:
 
 
 def test_the_race_is_rarely_wrong_in_the_worst_case() -> None:
-    """No indifference and a small gap, which in the sample may even point the other way: of 24 stops one may be wrong."""
+    """No indifference and a small gap, which in a sample may point the other way: of 24 stops one may be wrong."""
     wrong = stops = 0
     for seed in range(24):
         recording = made_recording([0.7, 0.7, 0.63, 0.6], 300, spread=0.15, seed=seed)
