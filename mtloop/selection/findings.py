@@ -114,12 +114,13 @@ def effort(history: History, gold: Gold, total: int) -> Effort:
     )
 
 
-def overlap_curve(history: History, gold: Gold, points: Sequence[int]) -> Array:
-    """The mean top overlap over runs after so many ratings; a run that has spent no more stays where it is."""
-    best = np.isin(
-        np.arange(len(history.systems)), [history.systems.index(n) for n in gold.best if n in history.systems]
-    )
-    hits = best[history.tops].mean(axis=2)
+def overlap_curve(history: History, gold: Gold, points: Sequence[int], *, ties: bool = False) -> Array:
+    """The mean top overlap over runs after so many ratings; a run that has spent no more stays where it is.
+
+    With `ties`, a system that is a tie with the gold top counts as found.
+    """
+    good = np.array([gold.right([name]) if ties else name in gold.best for name in history.systems])
+    hits = good[history.tops].mean(axis=2)
     at = [np.maximum(np.searchsorted(spent, points, side="right") - 1, 0) for spent in history.spent.T]
     curve: Array = np.mean([hits[places, run] for run, places in enumerate(at)], axis=0)
     return curve
