@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,8 @@ def create(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def status(folder: Path, form: str) -> None:
     """Say where a campaign stands: systems, raters, and the verdict if there is one."""
-    standing = open_campaign(folder).standing()
+    with open_campaign(folder) as campaign:
+        standing = campaign.standing()
     click.echo(json.dumps(_as_json(standing), indent=2, ensure_ascii=False) if form == "json" else _as_table(standing))
 
 
@@ -82,15 +84,17 @@ def status(folder: Path, form: str) -> None:
 @click.argument("folder", type=PATH)
 def export(folder: Path) -> None:
     """Write all ratings as a long table: system, segment, source, score (0-100, as given), rater."""
-    campaign = open_campaign(folder)
+    with open_campaign(folder) as campaign:
+        ratings, sources = campaign.ratings(), campaign.plan.sources
     click.echo("system\tsegment\tsource\tscore\trater")
-    for rating in campaign.ratings():
-        source = " ".join(campaign.plan.sources[int(rating.segment) - 1].split())
+    for rating in ratings:
+        source = " ".join(sources[int(rating.segment) - 1].split())
         for system in rating.systems:
             click.echo(f"{system}\t{rating.segment}\t{source}\t{100 * rating.value:g}\t{rating.rater}")
 
 
-def open_campaign(folder: Path) -> Campaign:
+@contextmanager
+def open_campaign(folder: Path) -> Iterator[Campaign]:
     """The campaign in a folder."""
     from mtloop.selection.campaign import Campaign, CampaignPlan
     from mtloop.selection.ledger import FolderLedger
@@ -102,7 +106,8 @@ def open_campaign(folder: Path) -> Campaign:
         plan = CampaignPlan.from_json(file.read_text(encoding="utf-8"))
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(str(error), path=file) from error
-    return Campaign(plan, FolderLedger(folder / RATINGS, plan.fingerprint))
+    with FolderLedger(folder / RATINGS, plan.fingerprint) as ledger:
+        yield Campaign(plan, ledger)
 
 
 def verdict_line(standing: Standing) -> str:

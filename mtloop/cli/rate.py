@@ -31,12 +31,12 @@ rating back, q to leave. Every rating is on disk before the next translation is 
 @click.option("--rater", required=True, help="Your name: letters, digits, . _ @ -")
 def command(folder: Path, rater: str) -> None:
     """Rate translations of a campaign; leave and come back at any time."""
-    campaign = open_campaign(folder)
-    while (task := campaign.next(rater)) is not None:
-        show(task)
-        if not answer(campaign, rater, task):
-            break
-    click.echo(f"\n{verdict_line(campaign.standing())}")
+    with open_campaign(folder) as campaign:
+        while (task := campaign.next(rater)) is not None:
+            show(task)
+            if not answer(campaign, rater, task):
+                break
+        click.echo(f"\n{verdict_line(campaign.standing())}")
 
 
 def show(task: Task) -> None:

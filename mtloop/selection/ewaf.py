@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mtloop.core.errors import InputError
 from mtloop.selection.batch import Array, Batch, Draw, pick, softmax
@@ -39,7 +40,7 @@ class EWAF(Batch):
         check_step(horizon, step, variant)
         self.horizon, self.step, self.variant = horizon, step, variant
         self.bounded = variant != "mtol"
-        self.sums_, self.logs_, self.time_ = np.zeros(self.shape), np.zeros(self.shape), 0
+        self.sums_, self.logs_, self.time_ = np.zeros(self.shape), np.zeros(self.shape), np.zeros(runs, dtype=int)
 
     def draw(self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None) -> Draw:
         weights = self.standing()
@@ -47,25 +48,29 @@ class EWAF(Batch):
         return Draw(systems, weights[np.arange(self.runs), systems], np.ones(self.shape, bool), segments)
 
     def learn(self, draw: Draw, scores: Array) -> None:
-        if np.isnan(scores).all():
-            return
-        self.time_ += 1
+        heard = ~np.isnan(scores).all(axis=1)
+        self.time_ = self.time_ + heard
         gains = np.nan_to_num(scores, nan=0.0)
         self.sums_ = self.sums_ + gains
-        if self.variant == "mtol" or self.step == "anytime":
-            self.logs_ = self._rate(self.time_ + (self.variant != "mtol")) * self.sums_
+        if self.variant == "mtol":
+            self.logs_ = self._rates(np.maximum(1, self.time_)) * self.sums_
+        elif self.step == "anytime":
+            self.logs_ = self._rates(self.time_ + 1) * self.sums_
         else:
-            self.logs_ = self.logs_ + self._rate(self.horizon or 1) * gains
+            self.logs_ = self.logs_ + self._rates(np.array([self.horizon or 1])) * gains
 
     def standing(self) -> Array:
         return softmax(self.logs_)
 
     def averages(self) -> Array:
         """The average score so far as the published code reckons it, for `missing="average"`."""
-        return self.sums_ / max(1, self.time_ - 1)
+        averages: Array = self.sums_ / np.maximum(1, self.time_ - 1)[:, None]
+        return averages
 
-    def _rate(self, time: int) -> float:
-        return math.sqrt(8 * math.log(len(self.systems)) / time)
+    def _rates(self, times: NDArray[np.int_]) -> Array:
+        """A column of step sizes."""
+        rates: Array = np.sqrt(8 * math.log(len(self.systems)) / times)[:, None]
+        return rates
 
 
 def check_step(horizon: int | None, step: str, variant: str) -> None:

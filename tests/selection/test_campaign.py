@@ -124,6 +124,19 @@ def test_standardising_waits_for_enough_and_keeps_the_scale() -> None:
     assert standardised([]) == []
 
 
+def test_a_folder_holds_a_trace_a_rater_and_sees_what_others_write(tmp_path: Path) -> None:
+    with FolderLedger(tmp_path, "x") as here, FolderLedger(tmp_path, "x") as there:
+        ours, theirs = Campaign(plan(), here), Campaign(plan(), there)
+        for campaign, rater in [(ours, "kim"), (theirs, "lee"), (ours, "kim"), (theirs, "kim"), (ours, "kim")]:
+            task = campaign.next(rater)
+            assert task is not None
+            campaign.rate(rater, task, 60)
+        assert ours.standing() == theirs.standing()
+        assert {name: habit.ratings for name, habit in ours.standing().raters.items()} == {"kim": 4, "lee": 1}
+    with pytest.raises(InputError, match="another run"), FolderLedger(tmp_path, "other campaign") as wrong:
+        Campaign(plan(), wrong).rate("kim", task, 50)
+
+
 @pytest.mark.parametrize("score", [-1, 100.5, float("nan")])
 def test_a_score_outside_0_to_100_is_refused(score: float) -> None:
     campaign = Campaign(plan(), ListLedger())

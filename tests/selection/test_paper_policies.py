@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
 
-from mtloop.core import Choice, InputError
-from mtloop.selection import EWAF, EXP3
+from mtloop.core import Choice, Delay, InputError, Segment, Truth, replay, run
+from mtloop.judges import HumanRatings
+from mtloop.selection import EWAF, EXP3, Select
+from mtloop.translators import Recorded
 
 LN3 = math.log(3)
 
@@ -95,7 +98,7 @@ def test_anytime_steps_need_no_horizon_and_shrink() -> None:
 def test_a_million_iterations_neither_overflow_nor_underflow(make: type[EWAF]) -> None:
     policy = make(["a", "b", "c"], step="anytime")
     policy.sums_ = np.array([[9e5, 8e5, 0.0]]) / (3e-7 if make is EXP3 else 1)
-    policy.time_ = np.array([10**6]) if make is EXP3 else 10**6
+    policy.time_ = np.array([10**6])
     policy.update(Choice("a", 1e-9), {"a": 1.0, "b": 0.0, "c": 0.0})
     weights = policy.weights()
     assert all(map(math.isfinite, weights.values()))
@@ -123,8 +126,8 @@ def test_the_array_form_is_the_plain_loop() -> None:
         draw = policy.draw(rng, [str(t)] * runs)
         policy.learn(draw, np.where(draw.asked, scores[:, t], np.nan))
     uniforms = np.random.default_rng(4).random((time, runs))
-    for run in range(runs):
-        assert np.abs(policy.standing()[run] - plain_exp3(scores, uniforms[:, run])).max() < 1e-12
+    for row, own in zip(policy.standing(), uniforms.T, strict=True):
+        assert np.abs(row - plain_exp3(scores, own)).max() < 1e-12
 
 
 def plain_exp3(scores: np.ndarray, uniforms: np.ndarray) -> list[float]:
@@ -144,6 +147,30 @@ def plain_exp3(scores: np.ndarray, uniforms: np.ndarray) -> list[float]:
 def softmax(logs: list[float]) -> list[float]:
     raw = [math.exp(value - max(logs)) for value in logs]
     return [value / sum(raw) for value in raw]
+
+
+def test_feedback_in_another_order_teaches_exp3_the_same() -> None:
+    """The probability of each draw rides on its choice, so late answers are weighted as they were drawn."""
+    prompt, late = EXP3(["a", "b", "c"], horizon=40), EXP3(["a", "b", "c"], horizon=40)
+    lessons = []
+    for i in range(40):
+        choice = prompt.choose(Segment(str(i), ""), random.Random(i))
+        lessons.append((choice, {choice.system: (i % 7) / 7}))
+        prompt.update(*lessons[-1])
+    for choice, scores in random.Random(1).sample(lessons, len(lessons)):
+        late.update(choice, scores)
+    assert late.weights() == pytest.approx(prompt.weights(), abs=1e-12)
+
+
+def test_delayed_learning_in_the_loop_equals_its_replay() -> None:
+    systems = {name: Recorded(["x"] * 30, name) for name in "abc"}
+    stream = [(Segment(str(i + 1), ""), Truth(scores={"a": 90, "b": 40})) for i in range(30)]
+    select = Select(EXP3("abc", horizon=30), systems, seed=5)
+    steps = list(run(stream, select, HumanRatings("abc", missing="zero"), schedule=Delay(4)))
+    again = Select(EXP3("abc", horizon=30), systems, seed=5)
+    replay(reversed(steps), again)
+    assert again.policy.weights() == pytest.approx(select.policy.weights(), abs=1e-12)
+    assert select.policy.weights()["a"] > select.policy.weights()["c"]
 
 
 @pytest.mark.parametrize("settings", [{"variant": "papr"}, {"step": "slow"}, {"horizon": 0}])
