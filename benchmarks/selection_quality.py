@@ -2,6 +2,7 @@
 
     python benchmarks/selection_quality.py tables HUMAN > tables.md
     python benchmarks/selection_quality.py effort HUMAN [--seed 1 --runs 30 --picture effort.png]
+    python benchmarks/selection_quality.py calibration [--seed 1 --runs 200]
 
 HUMAN is a folder with wmt20/ad-seg-scores-LP.csv, ad-sys-scores-LP.csv and metric-seg-scores-LP.tsv.gz,
 wmt21/de-en.da.tsv.gz and mqm/mqm_newstest20{20,21}_ende.avg_seg_scores.tsv. `tables` is the protocol of Mendonça et al.
@@ -20,31 +21,36 @@ import numpy as np
 
 from mtloop.config.policies import make_policy
 from mtloop.config.ratings import Question
+from mtloop.core import Segment
 from mtloop.report.chart import Axis, Chart, Series
 from mtloop.report.pictures import save
-from mtloop.selection import Batch
+from mtloop.selection import Batch, Race
 from mtloop.selection.findings import Effort, Gold, checkpoints, effort, overlap_curve
 from mtloop.selection.replay import History, Recording, Replay, orders
 
 PAIRS = ("en-de", "de-en", "zh-en", "ja-en", "ps-en")
 POLICIES = ("ewaf", "ewaf:step=anytime", "ewaf:variant=mtol", "exp3", "exp3:step=anytime", "exp3:variant=mtol",
             "ucb1", "thompson", "elimination", "race", "linucb")  # fmt: skip
-EFFORT = ("exp3", "exp3:step=anytime", "ewaf", "ucb1", "thompson", "elimination", "race")
+EFFORT = ("race", "thompson", "ucb1", "elimination", "linucb", "ewaf", "exp3")
 AT = (10, 50, 100, 500, 1000)
 SHARES = np.geomspace(0.002, 1, 120)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["tables", "effort"])
-    parser.add_argument("human", type=Path)
+    parser.add_argument("what", choices=["tables", "effort", "calibration"])
+    parser.add_argument("human", type=Path, nargs="?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--metric", default="chrF")
     parser.add_argument("--policies", default=",".join(EFFORT))
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
-    if options.what == "tables":
+    if options.what == "calibration":
+        calibration(options.runs or 200, options.seed)
+    elif options.human is None:
+        parser.error("which folder holds the human scores?")
+    elif options.what == "tables":
         for line in tables(options.human, options.metric, options.runs or 10, options.seed):
             print(line, flush=True)
     else:
@@ -181,6 +187,29 @@ def _pooled(spec: str, found: Sequence[Effort]) -> str:
     text += f", exactly {np.median(exact):.0f}, if giving up costs only what was spent {np.median(given_up):.0f}"
     text += f"; stopped {stops}/{runs}"
     return text + (f", right {right}/{stops} (at least {_wilson(right, stops):.1%})" if stops else "")
+
+
+def calibration(runs: int, seed: int) -> None:
+    """How often `race` is wrong where it is hardest: the fourth is worse than the third by little more than a tie.
+
+    Made scores: a segment effect of 8 points, and noise of 20 that is as skewed as people's scores are.
+    """
+    for gap in (0.011, 0.015, 0.02, 0.03):
+        stops = wrong = 0
+        for run in range(runs):
+            recording = _made([0.75, 0.75, 0.70, 0.70 - gap, 0.66, 0.6], 1500, np.random.default_rng([seed, run]))
+            policy = Race(recording.systems)  # without an end of segments in sight
+            (stop,) = Replay(recording, "skip", decimals=None).run(policy, orders(1500, 1, seed)).stops
+            stops += stop is not None
+            wrong += stop is not None and not {"s0", "s1", "s2"} <= set(stop[1].best)
+        print(f"gap {100 * gap:.1f} points: stopped {stops}/{runs}, of these wrong {wrong}", flush=True)
+
+
+def _made(means: Sequence[float], segments: int, rng: np.random.Generator) -> Recording:
+    noise = 0.2 * (1 - rng.exponential(1.0, (len(means), segments)))
+    scores = np.array(means)[:, None] + rng.normal(0, 0.08, segments) + noise
+    names = tuple(f"s{number}" for number in range(len(means)))
+    return Recording(names, tuple(Segment(str(number), "") for number in range(segments)), scores)
 
 
 def _wilson(hits: int, size: int) -> float:

@@ -42,8 +42,6 @@ class Batch(ABC):
     """
 
     learned: tuple[str, ...] = ()
-    full_information = False
-    """Whether every system is rated each time, not only the chosen one."""
     bounded = True
     """Whether scores outside [0, 1] are refused."""
     needs_context = False

@@ -25,7 +25,6 @@ class EWAF(Batch):
     """
 
     learned = ("sums_", "logs_", "time_")
-    full_information = True
 
     def __init__(
         self,
