@@ -89,7 +89,7 @@ def command(
     plan = Plan(
         recording, gold, missing, decimals, runs, seed, orders == "each", _places(checkpoints, recording.segments)
     )
-    for note in notes:
+    for note in [*notes, *_doubts(specs, missing)]:
         click.echo(f"mtloop: {note}", err=True)
     results = [plan.result(spec, trace=out is not None) for spec in specs]
     if out is not None:
@@ -117,6 +117,16 @@ def write(results: Sequence[Result], config: dict[str, Any], seed: int, out: Pat
         save(weights_chart(result), out / f"{name}.png")
     save(effort_chart(results), out / "effort.png")
     click.echo(f"mtloop: plots and traces in {out}", err=True)
+
+
+def _doubts(specs: Sequence[str], missing: str) -> list[str]:
+    """A rule that stops takes what stands in for a rating as evidence, which it is not."""
+    from mtloop.config.policies import stops
+
+    stopping = [spec for spec in specs if stops(spec)]
+    if not stopping or missing == "skip":
+        return []
+    return [f"the confidence of {' and '.join(stopping)} holds with --missing skip, not with {missing}"]
 
 
 def _listed(text: str) -> list[str]:

@@ -25,6 +25,15 @@ POLICIES: dict[str, Callable[..., Batch]] = {
 }
 
 
+def stops(spec: str) -> bool:
+    """Whether a policy has a stopping rule.
+
+    >>> stops("race:top=1"), stops("exp3")
+    (True, False)
+    """
+    return bool(getattr(_find(parse(spec)[0]), "stops", False))
+
+
 def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 1) -> Batch:
     """A policy from its name and settings, such as `exp3` or `exp3:variant=mtol`, for so many iterations and runs.
 
@@ -32,17 +41,15 @@ def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 
     'anytime'
     """
     name, settings = parse(spec)
-    known = POLICIES | _plugins()
-    if name not in known:
-        raise UnknownName("policy", name, known)
-    defaults = _keywords(known[name])
+    policy = _find(name)
+    defaults = _keywords(policy)
     for key in settings:
         if key not in defaults or key in ("runs", "horizon"):
             raise UnknownName(f"setting of policy {name}", key, defaults.keys() - {"runs", "horizon"})
     keywords: dict[str, Any] = {key: like(defaults[key], value, key) for key, value in settings.items()}
     if "horizon" in defaults:
         keywords["horizon"] = horizon
-    return known[name](systems, runs=runs, **keywords)
+    return policy(systems, runs=runs, **keywords)
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:
@@ -56,6 +63,13 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     if wrong := [part for part, (key, equals, _) in zip(parts, pairs, strict=True) if not (key and equals)]:
         raise InputError(f"policy {spec!r}: settings are NAME=VALUE, not {wrong[0]!r}")
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _find(name: str) -> Callable[..., Batch]:
+    known = POLICIES | _plugins()
+    if name not in known:
+        raise UnknownName("policy", name, known)
+    return known[name]
 
 
 def _keywords(policy: Callable[..., Batch]) -> Mapping[str, JSON]:

@@ -44,6 +44,7 @@ def test_table_and_files(mtloop: CALL, ratings: Path, tmp_path: Path) -> None:
     )
     assert said.code == 0, said.err
     assert "gold: s0, s1, s2" in said.out
+    assert "the confidence of race holds with --missing skip, not with zero" in said.err
     assert "150 top 1/3" in said.out
     assert "race: stop after" in said.out
     assert "with 95 % confidence the top 3 are" in said.out
