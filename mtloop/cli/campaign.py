@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mtloop.cli.inputs import PATH
+from mtloop.cli.words import many
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -114,9 +115,10 @@ def verdict_line(standing: Standing) -> str:
     """The verdict in words."""
     stop = standing.verdict
     if stop is None:
-        return f"not decided yet after {standing.total} ratings; {len(standing.asked)} systems are still in question"
+        asked = many(len(standing.asked), "system")
+        return f"not decided yet after {many(standing.total, 'rating')}; {asked} still in question"
     best = f"stop: with {100 * stop.confidence:g} % confidence the top {len(stop.best)} are {', '.join(stop.best)}"
-    return f"{best} (none of them worse than another by more than {100 * stop.within:g} points)"
+    return f"{best} (none of them worse than another by more than {many(100 * stop.within, 'point')})"
 
 
 def _as_json(standing: Standing) -> dict[str, Any]:
@@ -152,7 +154,8 @@ def _as_table(standing: Standing) -> str:
 
 def _rater_lines(standing: Standing) -> Iterator[str]:
     for name, habit in standing.raters.items():
-        yield f"rater {name}: {habit.ratings} ratings, mean {100 * habit.mean:.1f}, spread {100 * habit.spread:.1f}"
+        mean, spread = 100 * habit.mean, 100 * habit.spread
+        yield f"rater {name}: {many(habit.ratings, 'rating')}, mean {mean:.1f}, spread {spread:.1f}"
 
 
 def _named(systems: tuple[str, ...]) -> Iterator[tuple[str, Path]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mtloop.cli.words import many
 from mtloop.config.policies import make_policy
 from mtloop.core.types import JSON
 from mtloop.report.chart import Axis, Band, Chart, Series
@@ -121,7 +122,7 @@ def _stops(result: Result) -> Iterator[str]:
     first = next(stop for stop in stops if tuple(sorted(stop.best)) == common)
     ratings = np.median(result.effort.stopped) if result.effort.stopped else result.effort.total
     sure = f"with {100 * first.confidence:g} % confidence the top {len(common)} are {', '.join(first.best)}"
-    within = f"none of them worse than another system by more than {100 * first.within:g} points"
+    within = f"none of them worse than another system by more than {many(100 * first.within, 'point')}"
     often = f"{answers.count(common)} of {len(stops)} stops"
     yield f"\n{result.policy}: stop after {ratings:.0f} ratings: {sure} ({within}; {often})"
 

@@ -58,10 +58,10 @@ def test_rating_in_the_terminal(mtloop: Callable[..., Said], tmp_path: Path) -> 
     assert "nothing to take back" in said
     assert said.count("is no rating") == 2
     assert said.count("taken back") == 1
-    assert "after 1 ratings; 5 systems are still in question" in said
+    assert "after 1 rating; 5 systems still in question" in said
     table = mtloop("campaign", "status", folder).out
     assert "77.0" in table
-    assert "rater kim: 1 ratings" in table
+    assert "rater kim: 1 rating," in table
     assert '"stop": null' in mtloop("campaign", "status", folder, "--format", "json").out
     for name in QUALITY:
         assert name not in said  # or it were not blind
