@@ -2,6 +2,7 @@
 
     python benchmarks/selection_quality.py tables HUMAN > tables.md
     python benchmarks/selection_quality.py effort HUMAN [--seed 1 --runs 30 --picture effort.png]
+    python benchmarks/selection_quality.py ewaf HUMAN [--seed 1 --runs 30]
     python benchmarks/selection_quality.py calibration [--seed 1 --runs 200]
 
 HUMAN is a folder with wmt20/ad-seg-scores-LP.csv, ad-sys-scores-LP.csv and metric-seg-scores-LP.tsv.gz,
@@ -38,7 +39,7 @@ SHARES = np.geomspace(0.002, 1, 120)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["tables", "effort", "calibration"])
+    parser.add_argument("what", choices=["tables", "effort", "ewaf", "calibration"])
     parser.add_argument("human", type=Path, nargs="?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int)
@@ -50,6 +51,8 @@ def main() -> None:
         calibration(options.runs or 200, options.seed)
     elif options.human is None:
         parser.error("which folder holds the human scores?")
+    elif options.what == "ewaf":
+        ewaf_at_500(options.human, options.metric, options.runs or 30, options.seed)
     elif options.what == "tables":
         for line in tables(options.human, options.metric, options.runs or 10, options.seed):
             print(line, flush=True)
@@ -116,6 +119,8 @@ def efforts(human: Path, policies: Sequence[str], runs: int, seed: int, picture:
             history = _run(recording, spec, runs, seed)
             found = effort(history, gold, recording.ratings)
             print(_effort_row(name, spec, found), flush=True)
+            if found.stopped:
+                print(f"{name}, {spec}: {_either_side(history, gold)} stops right within a point on either side")
             if name.startswith("WMT"):
                 pooled[spec].append(found)
                 points = (SHARES * recording.ratings).astype(int).tolist()
@@ -187,6 +192,31 @@ def _pooled(spec: str, found: Sequence[Effort]) -> str:
     text += f", exactly {np.median(exact):.0f}, if giving up costs only what was spent {np.median(given_up):.0f}"
     text += f"; stopped {stops}/{runs}"
     return text + (f", right {right}/{stops} (at least {_wilson(right, stops):.1%})" if stops else "")
+
+
+def _either_side(history: History, gold: Gold) -> int:
+    """Stops in which every system that is not in the gold top pairs off with a missed one within the tie."""
+
+    def right(best: Sequence[str]) -> bool:
+        extra = sorted(gold.raw[name] for name in set(best) - set(gold.best))
+        missed = sorted(gold.raw[name] for name in set(gold.best) - set(best))
+        return all(abs(one - other) <= gold.tie for one, other in zip(extra, missed, strict=True))
+
+    return sum(right(stop[1].best) for stop in history.stops if stop is not None)
+
+
+def ewaf_at_500(human: Path, metric: str, runs: int, seed: int) -> None:
+    """In how many shuffles EWAF has two of the top 3 after 500 segments, exactly and with ties."""
+    for name, question in questions(human, metric).items():
+        recording, gold, _ = question.read()
+        size = len(recording.segments)
+        for missing in ("zero", "average", "metric")[: 3 if recording.metric is not None else 2]:
+            policy = make_policy("ewaf", recording.systems, horizon=size, runs=runs)
+            history = Replay(recording, missing).run(policy, orders(size, runs, seed, each=True), seed=seed)
+            tops = [[recording.systems[place] for place in top] for top in history.tops[min(500, size) - 1]]
+            exact = sum(sum(system in gold.best for system in top) >= 2 for top in tops)
+            tied = sum(sum(gold.right([system]) for system in top) >= 2 for top in tops)
+            print(f"{name}, missing {missing}: two or more in {exact} of {runs} shuffles, with ties {tied}", flush=True)
 
 
 def calibration(runs: int, seed: int) -> None:
