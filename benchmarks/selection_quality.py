@@ -3,6 +3,7 @@
     python benchmarks/selection_quality.py tables HUMAN > tables.md
     python benchmarks/selection_quality.py effort HUMAN [--seed 1 --runs 30 --picture effort.png]
     python benchmarks/selection_quality.py ewaf HUMAN [--seed 1 --runs 30]
+    python benchmarks/selection_quality.py pairing HUMAN
     python benchmarks/selection_quality.py calibration [--seed 1 --runs 200]
 
 HUMAN is a folder with wmt20/ad-seg-scores-LP.csv, ad-sys-scores-LP.csv and metric-seg-scores-LP.tsv.gz,
@@ -39,7 +40,7 @@ SHARES = np.geomspace(0.002, 1, 120)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["tables", "effort", "ewaf", "calibration"])
+    parser.add_argument("what", choices=["tables", "effort", "ewaf", "pairing", "calibration"])
     parser.add_argument("human", type=Path, nargs="?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int)
@@ -51,6 +52,8 @@ def main() -> None:
         calibration(options.runs or 200, options.seed)
     elif options.human is None:
         parser.error("which folder holds the human scores?")
+    elif options.what == "pairing":
+        pairing(options.human)
     elif options.what == "ewaf":
         ewaf_at_500(options.human, options.metric, options.runs or 30, options.seed)
     elif options.what == "tables":
@@ -217,6 +220,16 @@ def ewaf_at_500(human: Path, metric: str, runs: int, seed: int) -> None:
             exact = sum(sum(system in gold.best for system in top) >= 2 for top in tops)
             tied = sum(sum(gold.right([system]) for system in top) >= 2 for top in tops)
             print(f"{name}, missing {missing}: two or more in {exact} of {runs} shuffles, with ties {tied}", flush=True)
+
+
+def pairing(human: Path) -> None:
+    """How much of the variance of a difference goes away on the same segment: 1 - Var(a - b) / (Var a + Var b)."""
+    for name, question in questions(human).items():
+        scores = question.read()[0].scores
+        own = np.nanvar(scores, axis=1)
+        pairs = [(a, b) for a in range(len(scores)) for b in range(a)]
+        gains = [1 - np.nanvar(scores[a] - scores[b]) / (own[a] + own[b]) for a, b in pairs]
+        print(f"{name}: {np.mean(gains):.0%} (mean over pairs of systems)")
 
 
 def calibration(runs: int, seed: int) -> None:
