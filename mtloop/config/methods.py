@@ -206,7 +206,7 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
     for name in given or {}:
         if name not in defaults:
             raise UnknownName(f"setting of method {method}", name, defaults)
-    return defaults | {name: _like(defaults[name], value, name) for name, value in (given or {}).items()}
+    return defaults | {name: like(defaults[name], value, name) for name, value in (given or {}).items()}
 
 
 def find_method(name: str) -> Callable[..., Learner]:
@@ -254,7 +254,7 @@ def _keywords(method: Callable[..., Any]) -> Iterator[tuple[str, JSON]]:
             yield name, parameter.default
 
 
-def _like(default: JSON, value: JSON, name: str) -> JSON:
+def like(default: JSON, value: JSON, name: str) -> JSON:
     """A value of the default's type; text from the command line is converted."""
     try:
         return value if isinstance(value, bool) or default is None else type(default)(value)  # type: ignore[arg-type]

@@ -72,28 +72,45 @@ class ObservingJudge(Judge, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A system that a policy chose, with the probability of that choice where it is random."""
+    """A system that a policy chose, with the probability of that choice where it is random.
+
+    `asked` are the systems whose translations people should rate (only the chosen one, if it names none); `segment` is
+    the one it was made for, so that ratings of one segment that come one by one are known to belong together.
+    `context` holds what a contextual policy saw of it.
+    """
 
     system: str
     probability: float | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    segment: str = ""
+    context: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A policy's word that it has seen enough: the best systems, and how sure it is."""
+    """A policy's word that it has seen enough: the best systems, and how sure it is.
+
+    `within` is the difference it calls a tie: none of `best` is worse than any other system by more than that.
+    """
 
     best: tuple[str, ...]
     confidence: float
+    within: float = 0.0
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Chooses one of several systems, and learns which to trust."""
+    """Chooses one of several systems, and learns which to trust. `choose` leaves no mark on the policy.
+
+    Scores are in [0, 1]; a system that is absent from them was not rated. `weights` is what it ranks the systems by.
+    """
 
     def choose(self, context: Segment, rng: random.Random) -> Choice: ...
 
     def update(self, choice: Choice, scores: Mapping[str, float]) -> None: ...
+
+    def weights(self) -> Mapping[str, float]: ...
 
     def verdict(self) -> Stop | None: ...
 

@@ -60,10 +60,11 @@ class PostEdit:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A score for each of several systems; a system nobody rated is absent."""
+    """A score for each of several systems; a system nobody rated is absent, or among `filled` if a value stands in."""
 
     values: Mapping[str, float]
     rater: str | None = None
+    filled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,15 @@ SCORES = {"raw": "RAW.SCR", "z": "Z.SCR"}
 _HUMAN = re.compile(r"(human|(human[-_]|ref[-_]?)[a-z0-9])(\.\d+)?", re.IGNORECASE)
 
 
-def read_ranking(path: str | Path, *, score: str = "z") -> dict[str, float]:
+def read_ranking(path: str | Path, *, score: str = "z", column: str | None = None) -> dict[str, float]:
     """The systems of a WMT system-score file, best first, with their scores.
 
     Files with the columns RAW.SCR and Z.SCR are ranked by the latter unless told otherwise, as WMT does; of others
-    the column HUMAN is taken. Human references stand among the systems (see `is_human`).
+    the column HUMAN is taken; `column` names another. Human references stand among the systems (see `is_human`).
     """
     path = Path(path)
     header, *rows = [line.split() for line in read_lines(path)]
-    system, value = _places(header, score, path)
+    system, value = _places(header, score, column, path)
     scores: dict[str, float] = {}
     for line, cells in enumerate(rows, start=2):
         if len(cells) != len(header):
@@ -49,10 +49,14 @@ def is_human(system: str) -> bool:
     return _HUMAN.fullmatch(system) is not None
 
 
-def _places(header: Sequence[str], score: str, path: Path) -> tuple[int, int]:
+def _places(header: Sequence[str], score: str, column: str | None, path: Path) -> tuple[int, int]:
     if not is_ranking(header):
         message = f"columns {listed(header)}; expected RAW.SCR Z.SCR N SYS, or SYSTEM HUMAN"
         raise InputError(message, path=path, line=1)
+    if column is not None:
+        if column not in header:
+            raise InputError(f"no column {column!r}; columns here: {listed(header)}", path=path, line=1)
+        return header.index("SYS" if "SYS" in header else "SYSTEM"), header.index(column)
     if "HUMAN" in header:
         return header.index("SYSTEM"), header.index("HUMAN")
     if score not in SCORES:

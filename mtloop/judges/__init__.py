@@ -1,6 +1,23 @@
 """Those who answer a proposal."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from mtloop.judges.noise import Noise
 from mtloop.judges.post_editor import PostEditor
 
-__all__ = ["Noise", "PostEditor"]
+if TYPE_CHECKING:
+    from mtloop.judges.human import HumanRatings, Preferences
+
+# These need numpy, which takes longer to import than all the rest together.
+_LATE = {"HumanRatings": "mtloop.judges.human", "Preferences": "mtloop.judges.human"}
+
+__all__ = ["HumanRatings", "Noise", "PostEditor", "Preferences"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,6 +35,27 @@ def top_n_overlap(ranking: Sequence[str], gold: Sequence[str], n: int) -> float:
     return len(set(ranking[:n]) & set(gold[:n])) / n
 
 
+def within_tie(chosen: Sequence[str], gold: Sequence[str], scores: Mapping[str, float], within: float) -> bool:
+    """Whether every chosen system is among the gold ones, or at most `within` below the lowest-scored of them.
+
+    >>> within_tie(["a", "c"], ["a", "b"], {"a": 80, "b": 71, "c": 70.5}, 1)
+    True
+    """
+    bar = min(scores[name] for name in gold) - within
+    return all(name in gold or scores.get(name, -math.inf) >= bar for name in chosen)
+
+
+def settled(right: Sequence[bool]) -> int | None:
+    """The first place from which everything is right to the end; None if it never is.
+
+    >>> settled([False, True, False, True, True]), settled([True, False])
+    (3, None)
+    """
+    wrong = [place for place, good in enumerate(right) if not good]
+    first = wrong[-1] + 1 if wrong else 0
+    return first if first < len(right) else None
+
+
 def kendall_tau(scores: Mapping[str, float], gold: Mapping[str, float]) -> float:
     """Kendall's tau-b: 1 when the two scores order every pair of systems alike, -1 when always the other way round.
 

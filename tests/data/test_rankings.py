@@ -45,3 +45,11 @@ def test_a_score_that_is_not_there(write) -> None:
 def test_is_no_table_of_ratings(content: str, write) -> None:
     with pytest.raises(InputError, match="one score a system, no ratings of segments; read it with read_ranking"):
         read_ratings(write("sys.csv", content))
+
+
+def test_any_column_can_be_ranked_by_and_a_wrong_one_answers_with_those_there(write) -> None:
+    path = write("sys.csv", WMT20)
+    assert list(read_ranking(path, column="N.ALL")) == ["a.1", "HUMAN-A", "b.2"]
+    assert list(read_ranking(write("old.csv", WMT19), column="TER")) == ["a.1", "b.2"]
+    with pytest.raises(InputError, match=r"no column 'SCR'; columns here: RAW\.SCR"):
+        read_ranking(path, column="SCR")

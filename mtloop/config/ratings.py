@@ -1,0 +1,108 @@
+"""A question to a policy, from files: which of these systems are best, and what would the answer be?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from mtloop.core.errors import InputError, UnknownName
+from mtloop.data import Ratings, read_ranking, read_ratings
+from mtloop.judges.scales import METRIC_MAPS, Array, find_scale, guess_scale
+from mtloop.selection.findings import Gold
+from mtloop.selection.replay import Recording
+
+
+@dataclass(frozen=True)
+class Question:
+    """Files, and how to read them. Human references are left out, and every system that a pattern matches.
+
+    `scale` None: told from the scores. Without a gold file the gold ranking is that of the mean human score.
+    """
+
+    ratings: Path
+    metric_scores: Path | None = None
+    metric: str | None = None
+    metric_map: str = "range"
+    gold: Path | None = None
+    gold_column: str = "Z.SCR"
+    exclude: Sequence[str] = ()
+    scale: str | None = None
+    score: str | None = None
+    lp: str | None = None
+    tie: float = 1.0
+    top: int = 3
+
+    def read(self) -> tuple[Recording, Gold, list[str]]:
+        """The recording, the gold ranking, and what there is to say about them."""
+        ratings = read_ratings(self.ratings, metrics=self.metric_scores, score=self.score, lp=self.lp)
+        ratings = self._competitors(ratings)
+        scale = self.scale or guess_scale(ratings.scores)
+        recording = Recording(
+            ratings.systems,
+            tuple(segment for segment, _ in ratings.stream()),
+            find_scale(scale)(ratings.scores),
+            self._metric(ratings),
+            ratings.hypotheses,
+        )
+        gold, notes = self._gold(recording)
+        return recording, gold, [*ratings.notes, f"scale {scale}", *_unrated(recording), *notes]
+
+    def _competitors(self, ratings: Ratings) -> Ratings:
+        ratings = ratings.without_humans()
+        kept = [name for name in ratings.systems if not any(_matches(name, pattern) for pattern in self.exclude)]
+        if not kept:
+            raise InputError("no systems are left; look at --exclude", path=self.ratings)
+        return ratings.only(kept)
+
+    def _metric(self, ratings: Ratings) -> Array | None:
+        if self.metric is None:
+            return None
+        known = {name.lower(): name for name in ratings.metrics}
+        if self.metric.lower() not in known:
+            if not known:
+                raise InputError("there are no automatic scores; give --metric-scores FILE", path=self.ratings)
+            raise UnknownName("metric", self.metric, ratings.metrics)
+        if self.metric_map not in METRIC_MAPS:
+            raise UnknownName("metric map", self.metric_map, METRIC_MAPS)
+        return METRIC_MAPS[self.metric_map](ratings.metrics[known[self.metric.lower()]])
+
+    def _gold(self, recording: Recording) -> tuple[Gold, list[str]]:
+        means = mean_scores(recording)
+        if self.gold is None:
+            return Gold(means, means, self.tie, self.top), ["gold ranking: mean human score"]
+        official = read_ranking(self.gold, column=self.gold_column)
+        scores = {name: official[name] for name in recording.systems if name in official}
+        strangers = [name for name in recording.systems if name not in official]
+        notes = [f"gold ranking: {self.gold.name}, {self.gold_column}"]
+        notes += [f"not in the gold ranking: {', '.join(strangers)}"] if strangers else []
+        return Gold(scores, means | self._raw(), self.tie, self.top), notes
+
+    def _raw(self) -> dict[str, float]:
+        """The official raw scores, where the file has them."""
+        assert self.gold is not None
+        try:
+            return read_ranking(self.gold, column="RAW.SCR")
+        except InputError:
+            return {}
+
+
+def mean_scores(recording: Recording) -> dict[str, float]:
+    """The mean human score of every system on 0-100; a system that nobody rated has none."""
+    rated = ~np.isnan(recording.scores)
+    counts = rated.sum(axis=1)
+    sums = np.nansum(recording.scores, axis=1)
+    named = zip(recording.systems, sums, counts, strict=True)
+    return {name: 100 * float(total) / int(count) for name, total, count in named if count}
+
+
+def _unrated(recording: Recording) -> list[str]:
+    silent = [n for n, row in zip(recording.systems, recording.scores, strict=True) if np.isnan(row).all()]
+    return [f"no rating at all, so never found: {', '.join(silent)}"] if silent else []
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatchcase(name.lower(), pattern.lower())

@@ -1,0 +1,86 @@
+"""`mtloop campaign` and `mtloop rate`, also when killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from helpers.said import Said
+
+QUALITY = ("ours", "theirs", "third", "fourth", "fifth")
+
+
+def create(mtloop: Callable[..., Said], folder: Path, segments: int = 12) -> Path:
+    (folder / "src.txt").write_text("".join(f"source {i}\n" for i in range(segments)))
+    systems = []
+    for name in QUALITY:
+        (folder / f"{name}.txt").write_text("".join(f"text {QUALITY.index(name)} {i}\n" for i in range(segments)))
+        systems += ["--system", f"{name}={folder / name}.txt"]
+    said = mtloop("campaign", "create", "--source", folder / "src.txt", *systems, "--out", folder / "c")
+    assert said.code == 0, said.err
+    return folder / "c"
+
+
+def rate(folder: Path, keys: str) -> str:
+    command = [sys.executable, "-m", "mtloop", "rate", str(folder), "--rater", "kim"]
+    return subprocess.run(command, input=keys, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_killed_in_the_middle_of_rating_nothing_is_lost(mtloop: Callable[..., Said], tmp_path: Path) -> None:
+    folder = create(mtloop, tmp_path)
+    command = [sys.executable, "-m", "mtloop", "rate", str(folder), "--rater", "kim"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for score in (40, 50, 60):
+        process.stdin.write(f"{score}\n")
+        process.stdin.flush()
+    shown = 0
+    while shown < 4:  # the fourth translation is on the screen: three ratings must be on disk
+        shown += process.stdout.readline().startswith("translation")
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+    trace = folder / "ratings" / "kim.jsonl"
+    with trace.open("ab") as file:
+        file.write(b'{"kind":"step","index":3,"prop')  # and the machine died while writing the next
+    assert "after 4 ratings" in rate(folder, "70\nq\n")
+    exported = mtloop("campaign", "export", folder).out.splitlines()
+    assert [line.split("\t")[3] for line in exported] == ["score", "40", "50", "60", "70"]
+
+
+def test_rating_in_the_terminal(mtloop: Callable[..., Said], tmp_path: Path) -> None:
+    folder = create(mtloop, tmp_path)
+    said = rate(folder, "u\n50\nx\n101\nu\ns\n77\n")
+    assert "nothing to take back" in said
+    assert said.count("is no rating") == 2
+    assert said.count("taken back") == 1
+    assert "after 1 rating; 5 systems still in question" in said
+    table = mtloop("campaign", "status", folder).out
+    assert "77.0" in table
+    assert "rater kim: 1 rating," in table
+    assert '"stop": null' in mtloop("campaign", "status", folder, "--format", "json").out
+    for name in QUALITY:
+        assert name not in said  # or it were not blind
+
+
+def test_campaign_mistakes_are_one_line(mtloop: Callable[..., Said], tmp_path: Path) -> None:
+    folder = create(mtloop, tmp_path)
+    source = tmp_path / "src.txt"
+    for arguments, message in [
+        (("campaign", "status", tmp_path), "there is no campaign"),
+        (("rate", tmp_path, "--rater", "kim"), "there is no campaign"),
+        (("campaign", "create", "--source", source, "--system", "a", "--out", tmp_path / "d"), "NAME=FILE"),
+        (("campaign", "create", "--source", source, "--system", f"a={source}", "--out", folder), "already"),
+        (
+            ("campaign", "create", "--source", source, "--system", f"a={source}", "--out", tmp_path / "d"),
+            "more systems",
+        ),
+    ]:
+        said = mtloop(*arguments)
+        assert said.code == 2
+        assert message in said.err
+        assert len(said.err.strip().splitlines()) == 1

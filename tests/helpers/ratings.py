@@ -1,0 +1,33 @@
+"""Recordings small enough for tests, made from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mtloop.core import Segment
+from mtloop.selection.replay import Recording
+
+
+def made_recording(
+    means: Sequence[float], segments: int = 400, *, spread: float = 0.2, coverage: float = 1.0, seed: int = 1
+) -> Recording:
+    """Systems s0, s1, ... with these mean scores, a shared effect of the segment, and cells that nobody rated."""
+    rng = np.random.default_rng(seed)
+    level = np.array(means)[:, None] + rng.normal(0, spread / 2, segments)
+    scores = np.clip(level + rng.normal(0, spread, (len(means), segments)), 0, 1)
+    scores[rng.random(scores.shape) >= coverage] = np.nan
+    names = tuple(f"s{number}" for number in range(len(means)))
+    return Recording(names, tuple(Segment(str(i + 1), f"Save file {i}.") for i in range(segments)), scores)
+
+
+def write_ratings(path: Path, recording: Recording) -> None:
+    """As a long table on 0-100, with a row for every rated cell."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write("system\tsegment\tsource\tscore\n")
+        for name, row in zip(recording.systems, recording.scores, strict=True):
+            for segment, score in zip(recording.segments, row, strict=True):
+                if not np.isnan(score):
+                    file.write(f"{name}\t{segment.id}\t{segment.source}\t{100 * score:.1f}\n")
