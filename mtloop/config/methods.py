@@ -45,7 +45,7 @@ def bias(model: Marian, *, rate: float = 0.1, clip: str = "clip") -> Scope:
     return OutputBias(model, rate, _clip(clip))
 
 
-def full(model: Marian, *, rate: float = 5e-3, clip: str = "clip") -> Scope:
+def full(model: Marian, *, rate: float = 3e-3, clip: str = "clip") -> Scope:
     """Every parameter learns."""
     from mtloop.translators.scopes import Dense, all_names
 
@@ -170,7 +170,7 @@ _NEURAL = (
     Neural("fixed"),
     Neural("lasso"),
     Neural("memory"),
-    Neural("full+memory", {"rate": 3e-3}),
+    Neural("full+memory"),
     Neural("lasso+memory"),
     Neural("full+memory+copy", {"rate": 4e-3, "updates": 2, "kl": 0.3}),
 )

@@ -47,10 +47,7 @@ def test_a_pair_nearly_known_moves_less(small: Marian) -> None:
         scope = Dense(small, all_names(small.weights), rate=0.01)
         scope.update(one)
         scope.settle()
-        moved.append(
-            scope.model.weights["model.decoder.layers.0.fc1.weight"]
-            - small.weights["model.decoder.layers.0.fc1.weight"]
-        )
+        moved.append(scope.model.weights[name] - small.weights[name])
     torch.testing.assert_close(moved[1], moved[0] / 2, atol=1e-6, rtol=1e-3)
 
 
