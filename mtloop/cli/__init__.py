@@ -20,7 +20,7 @@ VERBS = {
     "report": "one HTML file with curves, slopes, tables and segments to browse, and pictures",
     "translate": "translate standard input, with what was learned if a delta is given",
     "model": "convert, inspect, and choose what learns",
-    "train": "train a Marian model from parallel text",
+    "train": "train a model from parallel text: Marian, or Thot (--engine smt)",
     "demo": "let the embedded model learn the demo document with every method, and compare them",
 }
 

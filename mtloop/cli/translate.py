@@ -24,7 +24,7 @@ Examples:
 @click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1))
 def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
     """Translate standard input, with what was learned if a delta is given."""
-    from mtloop.config.experiment import set_threads
+    from mtloop.config.engines import set_threads
     from mtloop.config.methods import make_learner
     from mtloop.core.types import Segment
     from mtloop.translators.adaptive import AdaptiveNMT

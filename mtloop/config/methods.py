@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mtloop.config.smt import SMT_METHODS
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
@@ -105,8 +106,8 @@ METHODS: dict[str, Callable[..., Learner]] = {
 }
 
 
-def make_learner(method: str, model: Marian, settings: Mapping[str, JSON] | None = None) -> Learner:
-    """A learner by name; a wrong keyword answers with the right ones."""
+def make_learner(method: str, model: Any, settings: Mapping[str, JSON] | None = None) -> Learner:
+    """A learner by name, over a model of its engine; a wrong keyword answers with the right ones."""
     return find_method(method)(model, **(settings or {}))
 
 
@@ -124,7 +125,7 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
 
 
 def find_method(name: str) -> Callable[..., Learner]:
-    known = METHODS | _plugins()
+    known = METHODS | SMT_METHODS | _plugins()
     if name not in known:
         raise UnknownName("method", name, known)
     return known[name]

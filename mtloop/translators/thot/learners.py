@@ -1,0 +1,187 @@
+"""The 2012 paper's systems as learners: background only, background and foreground, foreground only.
+
+    SmtLearner(make) ── Fixed(engine)             never learns
+                     ├─ Incremental(engine)       each pair goes into the engine's own models
+                     ├─ Rescoring(engine)         each pair goes into foreground models that rescore n-best lists
+                     └─ Alone(base)               no background: nothing but what was corrected
+
+A snapshot holds the lessons and not the tables: learning them again gives the same model to the last bit, whenever
+snapshots were taken.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mtloop.core.errors import InputError
+from mtloop.core.files import write_text
+from mtloop.core.types import Feedback, Fields, Learned, PostEdit, Proposal, Segment
+from mtloop.translators.guard import Guard
+from mtloop.translators.thot.card import Card, read_words
+from mtloop.translators.thot.engine import Candidate, Thot
+from mtloop.translators.thot.foreground import Foreground
+from mtloop.translators.thot.job import build
+
+LESSONS = "lessons.json"
+NO_MODEL = {"model": "none"}  # on proposals made before there was a model; fits of learning curves leave them out
+
+
+@dataclass(frozen=True)
+class Base:
+    """A background model on disk. A learner changes the tables it learns in, so each loads its own."""
+
+    folder: Path
+    card: Card
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Base:
+        return cls(Path(folder), Card.read(Path(folder)))
+
+    @property
+    def fingerprint(self) -> str:
+        return self.card.fingerprint
+
+    def engine(self, emphasis: int = 1) -> Thot:
+        return Thot.load(self.folder, emphasis=emphasis)
+
+
+class Adapting(Protocol):
+    """What a learner translates with: `translate` may say something about how it came by the text."""
+
+    def translate(self, source: str) -> tuple[str, Fields]: ...
+
+    def learn(self, source: str, target: str) -> bool: ...
+
+
+class Fixed:
+    """The background alone."""
+
+    def __init__(self, engine: Thot) -> None:
+        self.engine = engine
+
+    def translate(self, source: str) -> tuple[str, Fields]:
+        return self.engine.translate(source), {}
+
+    def learn(self, source: str, target: str) -> bool:
+        return False
+
+
+class Incremental(Fixed):
+    """Background and foreground in one set of tables, which every pair is counted into."""
+
+    def learn(self, source: str, target: str) -> bool:
+        return self.engine.learn(source, target)
+
+
+class Rescoring:
+    """Two sets of models: the background proposes `size` candidates, the foreground says which it has seen before."""
+
+    def __init__(self, engine: Thot, size: int = 50) -> None:
+        self.engine, self.size = engine, size
+        self.foreground_ = Foreground()
+        self._learned = 0
+
+    def translate(self, source: str) -> tuple[str, Fields]:
+        words = [word for piece in self.engine.pieces(source) for word in self._best(piece)]
+        return self.engine.words.write(words, source), {}
+
+    def _best(self, tokens: list[str]) -> tuple[str, ...]:
+        if not self._learned:
+            return self.engine.decode(tokens, 1)[0].words
+        candidates = self.engine.decode(tokens, self.size)
+        return max(candidates, key=lambda one: one.score + self._foreground_score(tokens, one)).words
+
+    def _foreground_score(self, tokens: list[str], candidate: Candidate) -> float:
+        values = self.foreground_.features(tokens, candidate.words, candidate.phrases)
+        return sum(self.engine.card.rescoring[name] * value for name, value in values.items())
+
+    def learn(self, source: str, target: str) -> bool:
+        sides = self.engine.words.read(source), self.engine.words.read_target(target)
+        if not all(0 < len(side) <= 100 for side in sides):
+            return False
+        self.foreground_.add(*sides, self.engine.align(*sides))
+        self._learned += 1
+        return True
+
+
+class Alone:
+    """No background. The first `words` source words of lessons found a model, later ones are counted into it.
+
+    Words, casing and log-linear weights are the base's; its tables are not looked at. Until there is a model, the
+    source is copied.
+    """
+
+    def __init__(self, base: Base, words: int = 1000) -> None:
+        self.base, self.words = base, words
+        self.engine: Thot | None = None
+        self._waiting: list[tuple[str, str]] = []
+        self._size = 0
+
+    def translate(self, source: str) -> tuple[str, Fields]:
+        return (source, NO_MODEL) if self.engine is None else (self.engine.translate(source), {})
+
+    def learn(self, source: str, target: str) -> bool:
+        if self.engine is not None:
+            return self.engine.learn(source, target)
+        self._waiting.append((source, target))
+        self._size += len(source.split())
+        if self._size >= self.words:
+            self.engine = self._found()
+        return True
+
+    def _found(self) -> Thot:
+        with tempfile.TemporaryDirectory() as folder:
+            build(self._waiting, Path(folder), words=read_words(self.base.folder))
+            engine = Thot.load(folder)
+        engine.weights = self.base.card.weights
+        self._waiting = []
+        return engine
+
+
+class SmtLearner:
+    """One of them in the loop. `make` gives it as it is before the first lesson."""
+
+    def __init__(
+        self, make: Callable[[], Adapting], *, method: str, fingerprint: str, guard: Guard | None = None
+    ) -> None:
+        self.make, self.method, self.fingerprint, self.guard = make, method, fingerprint, guard or Guard()
+        self.model_ = make()
+        self.lessons_: list[tuple[str, str]] = []
+
+    def propose(self, segment: Segment) -> Proposal:
+        text, memo = self.model_.translate(segment.source)
+        return Proposal(segment, text, system=self.method, memo=memo)
+
+    def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
+        if not isinstance(feedback, PostEdit):
+            return Learned(rejected=f"learns from post-edits, not from {type(feedback).__name__}")
+        source, target = proposal.segment.source, feedback.text
+        if (reason := self.guard(source, target)) is not None:
+            return Learned(rejected=reason)
+        if not self._teach(source, target):
+            return Learned(rejected=None if isinstance(self.model_, Fixed) else "too long")
+        return Learned(updates=1)
+
+    def _teach(self, source: str, target: str) -> bool:
+        learned = self.model_.learn(source, target)
+        if learned:
+            self.lessons_.append((source, target))
+        return learned
+
+    def save(self, folder: Path) -> None:
+        state = {"method": self.method, "fingerprint": self.fingerprint, "lessons": self.lessons_}
+        write_text(folder / LESSONS, json.dumps(state, ensure_ascii=False))
+
+    def load(self, folder: Path) -> None:
+        """Start over and learn everything again; it must have been learned on this base with this method."""
+        state = json.loads((folder / LESSONS).read_text(encoding="utf-8"))
+        if (state["method"], state["fingerprint"]) != (self.method, self.fingerprint):
+            raise InputError(f"was learned with method {state['method']} on another base model", path=folder)
+        self.model_, self.lessons_ = self.make(), []
+        for source, target in state["lessons"]:
+            self._teach(source, target)
