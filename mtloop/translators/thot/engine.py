@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,10 @@ FEATURES = (
     "source_segment_length",
     "phrase",
     "inverse_phrase",
-    "sentence_length",
-)
-UNTUNED = dict.fromkeys(FEATURES, 1.0) | {"sentence_length": 1e-4}
-SMALLEST = 1e-4  # Thot gives features times weights: with a weight of nothing, the feature could not be read
+)  # Thot's eighth, the sentence length, has no part in its scores
+UNTUNED = dict.fromkeys(FEATURES, 1.0)
+SMALLEST = 1e-4  # Thot gives the best translation's features times weights: with none they could not be read
+EMPTY = math.log(0.7)  # the word penalty of no words, which is in Thot's scores and not in its components
 LONGEST = 80  # words decoded at once; a longer source is cut
 STRONG, WEAK = frozenset(".!?;"), frozenset(",:)")
 
@@ -75,7 +76,7 @@ class Thot:
             raise InputError(f"no weight for feature {missing[0]}; give all of: {', '.join(FEATURES)}")
         with self._lock:
             self._weights = {name: _not_nothing(float(values[name])) for name in FEATURES}
-            self._model.weights = list(self._weights.values())
+            self._model.weights = [*self._weights.values(), SMALLEST]
 
     def translate(self, source: str) -> str:
         """The best translation of a text of any length."""
@@ -104,9 +105,9 @@ class Thot:
         """The `n` best candidates for the words of one piece."""
         sentence = " ".join(tokens)
         with self._lock:
-            found = [self._decoder.translate(sentence)] if n == 1 else self._decoder.translate_n(sentence, n)
-            weights = list(self._weights.values())
-        return [_candidate(data, weights) for data in found]
+            if n > 1:
+                return [_candidate(data) for data in self._decoder.translate_n(sentence, n)]
+            return [_candidate(self._decoder.translate(sentence), list(self._weights.values()))]
 
     def learn(self, source: str, target: str) -> bool:
         """Learn one pair; False when there is nothing in it to learn or it is too long to align."""
@@ -157,9 +158,11 @@ def _decoder(model: Any) -> Any:
     return decoder
 
 
-def _candidate(data: Any, weights: Sequence[float]) -> Candidate:
-    values = [part / weight for part, weight in zip(data.score_components, weights, strict=True)]
-    features = dict(zip(FEATURES, values, strict=True))
+def _candidate(data: Any, weights: Sequence[float] = (1.0,) * len(FEATURES)) -> Candidate:
+    """`weights` are those the components were multiplied with: in n-best lists none, in a best translation all."""
+    parts = zip(data.score_components[: len(FEATURES)], weights, strict=True)
+    features = dict(zip(FEATURES, (part / weight for part, weight in parts), strict=True))
+    features["word_penalty"] += EMPTY
     return Candidate(tuple(data.target), features, data.score, tuple(_phrases(data)))
 
 

@@ -11,6 +11,7 @@ from mtloop.translators.thot.language_model import BEGIN, END, Ngram
 
 FOREGROUND = ("fg_phrase", "fg_inverse_phrase", "fg_lexical", "fg_language_model", "fg_known")
 LONGEST_PHRASE = 6
+START = 0.2  # the weight of each until a companion has tuned it
 FLOOR = math.log(1e-3)  # what a phrase or word costs that the foreground has never seen
 
 

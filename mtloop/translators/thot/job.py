@@ -16,7 +16,7 @@ from mtloop.core.types import JSON
 from mtloop.translators.thot.alignment import Pair, align
 from mtloop.translators.thot.card import CARD, describe, write_words
 from mtloop.translators.thot.engine import UNTUNED, Candidate, Thot
-from mtloop.translators.thot.foreground import FOREGROUND, Foreground
+from mtloop.translators.thot.foreground import FOREGROUND, START, Foreground
 from mtloop.translators.thot.language_model import NgramCounts
 from mtloop.translators.thot.tuner import Array, Tuned, bleu, bleu_row, ngrams, tune, tune_rescoring
 from mtloop.translators.thot.words import Casing, Words, split
@@ -87,7 +87,7 @@ def build(
     _language_model(found, held_out, order, folder / "lm")
     _translation_model(found, phrase, folder, say)
     facts: dict[str, JSON] = {"pairs": len(found), "order": order, "phrase": phrase, "sil-thot": version("sil-thot")}
-    describe(folder, UNTUNED, dict.fromkeys(FOREGROUND, 0.05), facts).write(folder)
+    describe(folder, UNTUNED, dict.fromkeys(FOREGROUND, START), facts).write(folder)
 
 
 def prepare(

@@ -51,7 +51,12 @@ class Base:
 
 
 class Adapting(Protocol):
-    """What a learner translates with: `translate` may say something about how it came by the text."""
+    """What a learner translates with: `translate` may say something about how it came by the text.
+
+    `learn` says whether it did; one that never `learns` is not asked why.
+    """
+
+    learns: bool
 
     def translate(self, source: str) -> tuple[str, Fields]: ...
 
@@ -60,6 +65,8 @@ class Adapting(Protocol):
 
 class Fixed:
     """The background alone."""
+
+    learns = False
 
     def __init__(self, engine: Thot) -> None:
         self.engine = engine
@@ -74,12 +81,16 @@ class Fixed:
 class Incremental(Fixed):
     """Background and foreground in one set of tables, which every pair is counted into."""
 
+    learns = True
+
     def learn(self, source: str, target: str) -> bool:
         return self.engine.learn(source, target)
 
 
 class Rescoring:
     """Two sets of models: the background proposes `size` candidates, the foreground says which it has seen before."""
+
+    learns = True
 
     def __init__(self, engine: Thot, size: int = 50) -> None:
         self.engine, self.size = engine, size
@@ -115,6 +126,8 @@ class Alone:
     Words, casing and log-linear weights are the base's; its tables are not looked at. Until there is a model, the
     source is copied.
     """
+
+    learns = True
 
     def __init__(self, base: Base, words: int = 1000) -> None:
         self.base, self.words = base, words
@@ -164,7 +177,7 @@ class SmtLearner:
         if (reason := self.guard(source, target)) is not None:
             return Learned(rejected=reason)
         if not self._teach(source, target):
-            return Learned(rejected=None if isinstance(self.model_, Fixed) else "too long")
+            return Learned(rejected="too long" if self.model_.learns else None)
         return Learned(updates=1)
 
     def _teach(self, source: str, target: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtloop.translators.thot.engine import FEATURES, Candidate, Thot
+from mtloop.translators.thot.foreground import START
 
 Array = NDArray[np.float64]
 STEPS = np.concatenate([-np.geomspace(2.0, 0.01, 12), np.geomspace(0.01, 2.0, 12)])
@@ -155,7 +156,7 @@ def tune_rescoring(
     for number, (_, candidates) in enumerate(lists):
         for candidate, extra in candidates:
             pool.add(number, candidate.words, {"score": candidate.score, **extra})
-    start = np.array([1.0, *(0.05 for _ in names)])
+    start = np.array([1.0, *(START for _ in names)])
     if not len(pool):
         return dict(zip(names, start[1:].tolist(), strict=True))
     positive = range(len(start))  # of two hypotheses alike, what was seen in corrections is never the worse one

@@ -12,7 +12,7 @@ JOINER = "￭"
 SHIELD = "￬"
 RESERVED = frozenset({"NULL", "UNKNOWN_WORD", "UNUSED_WORD"})  # words of Thot's own
 _TOKENS = re.compile(r"\w+|[^\w\s]")
-_INVISIBLE = re.compile(f"[\x00-\x1f\x7f\u200b\ufeff{JOINER}{SHIELD}]")
+_INVISIBLE = re.compile(f"[\x00-\x1f\x7f\u200b\ufeff\ud800-\udfff{JOINER}{SHIELD}]")
 
 
 def split(text: str) -> list[str]:
