@@ -64,7 +64,8 @@ class Experiment:
         return engine_of(self.method)
 
     def load(self) -> Model:
-        """The model the method works on."""
+        """The model the method works on; a wrong name or setting is found before it is read."""
+        settings_of(self.method, self.settings)
         self.engine.prepare(self.threads)
         return self.engine.load(self.model or self.engine.model)
 
