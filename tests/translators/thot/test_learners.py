@@ -11,6 +11,7 @@ from mtloop.config.smt import SMT_METHODS
 from mtloop.core import PostEdit, Proposal, Reward, Segment
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
+from mtloop.translators.thot.job import SmtJob
 from mtloop.translators.thot.learners import NO_MODEL, Base, SmtLearner
 
 ADAPTING = [("smt-adapting", {}), ("smt-adapting", {"foreground": "rescoring"}), ("smt-foreground", {"words": 20})]
@@ -54,21 +55,18 @@ def test_before_teach_after(base: Base, method: str, settings: dict[str, object]
     assert learner.propose(Segment("1", source)).text == target
 
 
-def test_rescoring_takes_up_another_way_to_say_it(smt_folder: Path) -> None:
+def test_rescoring_takes_up_another_way_to_say_it(tmp_path: Path) -> None:
     """The background knows two words for one; corrections say which."""
-    from mtloop.translators.thot.job import SmtJob
-
-    folder = smt_folder.parent / "two ways"
-    if not folder.exists():
-        pairs = known_pairs()
-        other = [(s, t.replace("die Datei", "das Dokument")) for s, t in pairs if "file" in s]
-        SmtJob(pairs=[*pairs, *pairs, *other], out=folder, say=lambda text: None).run()
-    learner = make_learner("smt-adapting", Base.open(folder), {"foreground": "rescoring"})
-    source = "Open the file now."
-    assert "Datei" in learner.propose(Segment("1", source)).text
-    taught(learner, [(f"{verb} the file.", f"{german} Sie das Dokument.") for verb, german in
-                     [("Save", "Speichern"), ("Print", "Drucken"), ("Delete", "Löschen")]] * 3)  # fmt: skip
-    assert "Dokument" in learner.propose(Segment("1", source)).text
+    pairs = known_pairs()
+    other = [(s, t.replace("die Datei", "das Dokument")) for s, t in pairs if "file" in s]
+    SmtJob(pairs=[*pairs, *other], out=tmp_path / "model", say=lambda text: None).run()
+    learner = make_learner("smt-adapting", Base.open(tmp_path / "model"), {"foreground": "rescoring"})
+    ways = ["die Datei", "das Dokument"]
+    before = learner.propose(Segment("1", "Open the file now.")).text
+    wanted = ways[ways[0] in before]  # the one it did not say
+    corrected = [(source, target) for source, target in [*pairs, *other] if wanted in target and "Open" not in source]
+    taught(learner, corrected)
+    assert learner.propose(Segment("1", "Open the file now.")).text == f"Öffnen Sie {wanted} jetzt."
 
 
 def test_without_a_background_the_source_is_copied_until_there_is_a_model(base: Base) -> None:
