@@ -28,7 +28,7 @@ WORDS = 2000
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of training; milliseconds, by the median: a translation, an n-best list, an update; its 95th percentile."""
+    """Seconds of training; milliseconds: median translation, n-best list and update; 95th percentile of updates."""
 
     pairs: int
     training: float
@@ -61,16 +61,16 @@ def measure(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> Timing:
         job = SmtJob(pairs=pairs, out=Path(folder) / "model", say=lambda text: None)
         training = timed(job.run)
         engine = Thot.load(job.out)
-    decoding = [timed(lambda: engine.translate(source)) for source, _ in held_out]
-    listing = [timed(lambda: engine.nbest(source, 50)) for source, _ in held_out]
-    update = sorted(timed(lambda: engine.learn(source, target)) for source, target in held_out)
+    decoding = [timed(engine.translate, source) for source, _ in held_out]
+    listing = [timed(engine.nbest, source, 50) for source, _ in held_out]
+    update = sorted(timed(engine.learn, source, target) for source, target in held_out)
     middles = [1000 * median(times) for times in (decoding, listing, update)]
     return Timing(len(pairs), training, *middles, slowest=1000 * update[int(len(update) * 0.95)])
 
 
-def timed(action: Callable[[], object]) -> float:
+def timed(action: Callable[..., object], *arguments: object) -> float:
     start = process_time()
-    action()
+    action(*arguments)
     return process_time() - start
 
 
