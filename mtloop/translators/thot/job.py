@@ -23,8 +23,9 @@ from mtloop.translators.thot.words import Casing, Words, split
 
 LONGEST = 60  # words: longer pairs are left out, aligning one costs the cube of its length
 UNFINISHED = ".unfinished"
+TENTH = 10
 PREDICTOR = 10_000  # sentences for Thot's word predictor
-DEV = 0.5  # of the dev set teach the companion's foreground, the rest tunes its weights
+DEV = 0.5  # of the dev set teaches the companion's foreground, the rest tunes its weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,18 +133,14 @@ def _rescored(
 
 
 def _language_model(pairs: Sequence[Pair], held_out: Sequence[Sequence[str]], order: int, prefix: Path) -> None:
-    """Interpolation weights come from held-out text: the dev set's, else a tenth of the training's."""
+    """Interpolation weights come from held-out text: the dev set's, else every tenth sentence of the training's."""
     targets = [target for _, target in pairs]
-    fitted_on = list(held_out) or targets[:: max(len(targets) // 500, 2)]
-    counts = NgramCounts(order)
-    for number, target in enumerate(targets):
-        if held_out or number % 2 or len(targets) < 4:
-            counts.add(target)
-    weights = counts.fit(fitted_on)
-    if not held_out:
-        counts = NgramCounts(order)
-        for target in targets:
-            counts.add(target)
+    counts = NgramCounts.of(targets, order)
+    if held_out:
+        weights = counts.fit(held_out)
+    else:
+        rest = [target for number, target in enumerate(targets) if number % TENTH]
+        weights = NgramCounts.of(rest, order).fit(targets[::TENTH])
     counts.write(prefix, weights, targets[:PREDICTOR])
 
 

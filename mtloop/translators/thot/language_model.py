@@ -22,6 +22,13 @@ class NgramCounts:
     counts: Counter[Ngram] = field(default_factory=Counter)
     vocabulary: set[str] = field(default_factory=set)
 
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[str]], order: int) -> NgramCounts:
+        counts = cls(order)
+        for tokens in sentences:
+            counts.add(tokens)
+        return counts
+
     def add(self, tokens: Sequence[str]) -> None:
         known = [token if token in self.vocabulary else UNKNOWN for token in tokens]
         self.vocabulary.update(tokens)

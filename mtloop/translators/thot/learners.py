@@ -157,14 +157,26 @@ class Alone:
 
 
 class SmtLearner:
-    """One of them in the loop. `make` gives it as it is before the first lesson."""
+    """One of them in the loop. `make` gives it as it is before the first lesson.
+
+    The model is made when it is first asked for anything: taking up a run that was finished costs nothing.
+    """
 
     def __init__(
         self, make: Callable[[], Adapting], *, method: str, fingerprint: str, guard: Guard | None = None
     ) -> None:
         self.make, self.method, self.fingerprint, self.guard = make, method, fingerprint, guard or Guard()
-        self.model_ = make()
         self.lessons_: list[tuple[str, str]] = []
+        self._model: Adapting | None = None
+
+    @property
+    def model_(self) -> Adapting:
+        """What all lessons so far made of it."""
+        if self._model is None:
+            self._model = self.make()
+            for lesson in self.lessons_:
+                self._model.learn(*lesson)
+        return self._model
 
     def propose(self, segment: Segment) -> Proposal:
         text, memo = self.model_.translate(segment.source)
@@ -176,25 +188,18 @@ class SmtLearner:
         source, target = proposal.segment.source, feedback.text
         if (reason := self.guard(source, target)) is not None:
             return Learned(rejected=reason)
-        if not self._teach(source, target):
+        if not self.model_.learn(source, target):
             return Learned(rejected="too long" if self.model_.learns else None)
+        self.lessons_.append((source, target))
         return Learned(updates=1)
-
-    def _teach(self, source: str, target: str) -> bool:
-        learned = self.model_.learn(source, target)
-        if learned:
-            self.lessons_.append((source, target))
-        return learned
 
     def save(self, folder: Path) -> None:
         state = {"method": self.method, "fingerprint": self.fingerprint, "lessons": self.lessons_}
         write_text(folder / LESSONS, json.dumps(state, ensure_ascii=False))
 
     def load(self, folder: Path) -> None:
-        """Start over and learn everything again; it must have been learned on this base with this method."""
+        """Learn everything again, from the start; it must have been learned on this base with this method."""
         state = json.loads((folder / LESSONS).read_text(encoding="utf-8"))
         if (state["method"], state["fingerprint"]) != (self.method, self.fingerprint):
             raise InputError(f"was learned with method {state['method']} on another base model", path=folder)
-        self.model_, self.lessons_ = self.make(), []
-        for source, target in state["lessons"]:
-            self._teach(source, target)
+        self._model, self.lessons_ = None, [(source, target) for source, target in state["lessons"]]
