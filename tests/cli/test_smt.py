@@ -167,3 +167,11 @@ def test_training_options_of_the_other_engine_are_refused(
     assert said.code == 2
     assert says in said.err
     assert json.dumps(sorted(path.name for path in (tmp_path / "m").iterdir())) == "[]"
+
+
+def test_translate_takes_a_statistical_model(smt_model: Path) -> None:
+    command = [sys.executable, "-m", "mtloop", "translate", "--model", str(smt_model)]
+    said = subprocess.run(command, input="Open the file.\n\nSave the page now.\n", text=True, capture_output=True)
+    assert said.stdout.splitlines() == ["Öffnen Sie die Datei.", "", "Speichern Sie die Seite jetzt."]
+    refused = subprocess.run([*command, "--beam", "4"], input="", text=True, capture_output=True)
+    assert "for Marian models" in refused.stderr
