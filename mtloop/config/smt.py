@@ -33,7 +33,7 @@ def smt_adapting(model: Base, *, foreground: str = "incremental", emphasis: int 
 
 
 def smt_foreground(model: Base, *, words: int = 1000) -> Learner:
-    """The foreground alone; copies the source until `words` words of it were corrected."""
+    """The foreground alone, estimated anew after every `words` corrected source words; copies until the first time."""
     from mtloop.translators.thot.learners import Alone
 
     return _smt("smt-foreground", model, lambda: Alone(model, words))

@@ -23,7 +23,6 @@ from mtloop.translators.thot.words import Casing, Words, split
 
 LONGEST = 60  # words: longer pairs are left out, aligning one costs the cube of its length
 UNFINISHED = ".unfinished"
-TENTH = 10
 PREDICTOR = 10_000  # sentences for Thot's word predictor
 DEV = 0.5  # of the dev set teaches the companion's foreground, the rest tunes its weights
 
@@ -96,12 +95,16 @@ def prepare(
 ) -> tuple[list[Pair], Words]:
     """The words of every pair that has any on both sides and is not too long."""
     cut = [(split(source), split(target)) for source, target in pairs]
-    kept = [(s, t) for s, t in cut if 0 < len(s) <= LONGEST and 0 < len(t) <= LONGEST]
+    kept = [(s, t) for s, t in cut if usable(s, t)]
     if not kept:
         raise InputError(f"nothing to train on: {len(cut)} pairs, none with 1 to {LONGEST} words on both sides")
     say(f"{len(kept):,} pairs, {len(cut) - len(kept):,} left out (empty, or over {LONGEST} words)")
     words = words or Words(Casing.of(s for s, _ in kept), Casing.of(t for _, t in kept))
     return [(words.source(s), words.target(t)) for s, t in kept], words
+
+
+def usable(source: Sequence[str], target: Sequence[str]) -> bool:
+    return 0 < len(source) <= LONGEST and 0 < len(target) <= LONGEST
 
 
 def companion(engine: Thot, pairs: Sequence[tuple[str, str]], size: int = 50) -> dict[str, float]:
@@ -133,14 +136,10 @@ def _rescored(
 
 
 def _language_model(pairs: Sequence[Pair], held_out: Sequence[Sequence[str]], order: int, prefix: Path) -> None:
-    """Interpolation weights come from held-out text: the dev set's, else every tenth sentence of the training's."""
+    """Interpolation weights fit the dev set; without one they are Witten and Bell's, as for little text (2012)."""
     targets = [target for _, target in pairs]
     counts = NgramCounts.of(targets, order)
-    if held_out:
-        weights = counts.fit(held_out)
-    else:
-        rest = [target for number, target in enumerate(targets) if number % TENTH]
-        weights = NgramCounts.of(rest, order).fit(targets[::TENTH])
+    weights = counts.fit(held_out) if held_out else counts.witten_bell()
     counts.write(prefix, weights, targets[:PREDICTOR])
 
 

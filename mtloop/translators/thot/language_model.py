@@ -53,6 +53,16 @@ class NgramCounts:
         lines = "".join(" ".join(tokens) + "\n" for tokens in sample)
         prefix.with_name(prefix.name + ".wp").write_text(lines, encoding="utf-8")
 
+    def witten_bell(self) -> list[float]:
+        """Of all that followed contexts of an order and bucket, the share that was seen before: N / (N + types)."""
+        seen, types = [0.0] * (self.order * BUCKETS), [0.0] * (self.order * BUCKETS)
+        total = self.total
+        for ngram, count in self.counts.items():
+            place = self._place(ngram[:-1], total)
+            seen[place] += count
+            types[place] += 1
+        return [n / (n + t) if n else 0.5 for n, t in zip(seen, types, strict=True)]
+
     def fit(self, sentences: Iterable[Sequence[str]], rounds: int = 12) -> list[float]:
         """Weights of orders and buckets that make held-out sentences likeliest."""
         mixtures = list(self._mixtures(sentences))
@@ -76,8 +86,11 @@ class NgramCounts:
 
     def _part(self, context: Ngram, word: str, total: int) -> tuple[int, float]:
         seen = self.context(context, total)
-        bucket = min(seen // BUCKET, BUCKETS - 1)
-        return len(context) * BUCKETS + bucket, self.counts[(*context, word)] / seen if seen else 0.0
+        return self._place(context, total), self.counts[(*context, word)] / seen if seen else 0.0
+
+    def _place(self, context: Ngram, total: int) -> int:
+        """Which weight a context has: by its length and how often it was seen."""
+        return len(context) * BUCKETS + min(self.context(context, total) // BUCKET, BUCKETS - 1)
 
 
 def _share(mixture: list[tuple[int, float]], weights: list[float], used: list[float], seen: list[float]) -> None:

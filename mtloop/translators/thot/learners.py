@@ -25,7 +25,7 @@ from mtloop.translators.guard import Guard
 from mtloop.translators.thot.card import Card, read_words
 from mtloop.translators.thot.engine import Candidate, Thot
 from mtloop.translators.thot.foreground import Foreground
-from mtloop.translators.thot.job import build
+from mtloop.translators.thot.job import build, usable
 
 LESSONS = "lessons.json"
 NO_MODEL = {"model": "none"}  # on proposals made before there was a model; fits of learning curves leave them out
@@ -121,7 +121,7 @@ class Rescoring:
 
 
 class Alone:
-    """No background. The first `words` source words of lessons found a model, later ones are counted into it.
+    """No background: the models are estimated anew on all lessons whenever `words` more source words have come.
 
     Words, casing and log-linear weights are the base's; its tables are not looked at. Until there is a model, the
     source is copied.
@@ -131,28 +131,36 @@ class Alone:
 
     def __init__(self, base: Base, words: int = 1000) -> None:
         self.base, self.words = base, words
-        self.engine: Thot | None = None
-        self._waiting: list[tuple[str, str]] = []
-        self._size = 0
+        self._lessons: list[tuple[str, str]] = []
+        self._size = self._due = self._done = 0  # words waiting; lessons the model should, and does, stand on
+        self._engine: Thot | None = None
+
+    @property
+    def engine(self) -> Thot | None:
+        """Estimated when it is needed, not when it is due: learning a long record again estimates once."""
+        if self._due != self._done:
+            self._engine, self._done = self._estimated(self._lessons[: self._due]), self._due
+        return self._engine
 
     def translate(self, source: str) -> tuple[str, Fields]:
-        return (source, NO_MODEL) if self.engine is None else (self.engine.translate(source), {})
+        engine = self.engine
+        return (source, NO_MODEL) if engine is None else (engine.translate(source), {})
 
     def learn(self, source: str, target: str) -> bool:
-        if self.engine is not None:
-            return self.engine.learn(source, target)
-        self._waiting.append((source, target))
+        self._lessons.append((source, target))
         self._size += len(source.split())
         if self._size >= self.words:
-            self.engine = self._found()
+            self._size, self._due = 0, len(self._lessons)
         return True
 
-    def _found(self) -> Thot:
+    def _estimated(self, lessons: list[tuple[str, str]]) -> Thot | None:
+        words = read_words(self.base.folder)
+        if not any(usable(words.read(source), words.read_target(target)) for source, target in lessons):
+            return None
         with tempfile.TemporaryDirectory() as folder:
-            build(self._waiting, Path(folder), words=read_words(self.base.folder))
+            build(lessons, Path(folder), words=words)
             engine = Thot.load(folder)
         engine.weights = self.base.card.weights
-        self._waiting = []
         return engine
 
 
