@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mtloop.core.errors import InputError, need
 from mtloop.core.types import JSON
-from mtloop.translators.thot.alignment import Pair, align
+from mtloop.translators.thot.alignment import Pair, align, giza
 from mtloop.translators.thot.card import CARD, describe, write_words
 from mtloop.translators.thot.engine import UNTUNED, Candidate, Thot
 from mtloop.translators.thot.foreground import FOREGROUND, START, Foreground
@@ -21,6 +22,7 @@ from mtloop.translators.thot.language_model import NgramCounts
 from mtloop.translators.thot.tuner import Array, Tuned, bleu, bleu_row, ngrams, tune, tune_rescoring
 from mtloop.translators.thot.words import Casing, Words, split
 
+Aligner: TypeAlias = Callable[[Sequence[str], Sequence[str]], Any]  # a pair to a matrix of source by target
 LONGEST = 60  # words: longer pairs are left out, aligning one costs the cube of its length
 UNFINISHED = ".unfinished"
 PREDICTOR = 10_000  # sentences for Thot's word predictor
@@ -78,14 +80,15 @@ def build(
     phrase: int = 6,
     valid: Sequence[tuple[str, str]] = (),
     words: Words | None = None,
+    aligner: Aligner | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """All the files of an untuned model; `words` are those of another model, else found in the text."""
+    """All the files of an untuned model; `words` and `aligner` are those of another model, else found in the text."""
     found, words = prepare(pairs, words, say)
     write_words(folder, words)
     held_out = [words.read_target(target) for _, target in valid]
     _language_model(found, held_out, order, folder / "lm")
-    _translation_model(found, phrase, folder, say)
+    _translation_model(found, phrase, folder, aligner, say)
     facts: dict[str, JSON] = {"pairs": len(found), "order": order, "phrase": phrase, "sil-thot": version("sil-thot")}
     describe(folder, UNTUNED, dict.fromkeys(FOREGROUND, START), facts).write(folder)
 
@@ -143,10 +146,17 @@ def _language_model(pairs: Sequence[Pair], held_out: Sequence[Sequence[str]], or
     counts.write(prefix, weights, targets[:PREDICTOR])
 
 
-def _translation_model(pairs: Sequence[Pair], phrase: int, folder: Path, say: Callable[[str], None]) -> None:
+def _translation_model(
+    pairs: Sequence[Pair], phrase: int, folder: Path, aligner: Aligner | None, say: Callable[[str], None]
+) -> None:
     align(pairs, folder / "tm_invswm", say)
     align([(target, source) for source, target in pairs], folder / "tm_swm", say)
-    _symmetrise(folder)
+    if aligner is None:
+        _symmetrise(folder)
+    else:
+        _write_alignments(pairs, folder, aligner)
+    for path in folder.glob("*.bestal"):
+        path.unlink()
     say("phrases")
     _phrases(folder, phrase)
     settings = {"lambda": "0.7 0.7", "srcsegmlentable": "Uniform", "trgcutstable": "0.999"}
@@ -160,8 +170,12 @@ def _symmetrise(folder: Path) -> None:
     if not (extractor.open(direct) and extractor.symmetrize1(inverse, both, transpose=True)):
         raise InputError("Thot could not put the two alignments together", path=folder)
     extractor.close()
-    for path in folder.glob("*.bestal"):
-        path.unlink()
+
+
+def _write_alignments(pairs: Sequence[Pair], folder: Path, aligner: Aligner) -> None:
+    with (folder / "tm.A3.final").open("w", encoding="utf-8", newline="\n") as file:
+        for source, target in pairs:
+            file.write(giza(target, source, aligner(source, target).T))
 
 
 def _phrases(folder: Path, longest: int) -> None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from mtloop.core.errors import InputError
 from mtloop.core.files import write_text
@@ -123,8 +123,9 @@ class Rescoring:
 class Alone:
     """No background: the models are estimated anew on all lessons whenever `words` more source words have come.
 
-    Words, casing and log-linear weights are the base's; its tables are not looked at. Until there is a model, the
-    source is copied.
+    Words, casing, log-linear weights and word alignments are the base's: aligned by themselves, the first thousand
+    words would make a worse memory of themselves than of what follows. Phrases, lexicon and n-grams are the lessons'
+    alone. Until there is a model, the source is copied.
     """
 
     learns = True
@@ -134,6 +135,8 @@ class Alone:
         self._lessons: list[tuple[str, str]] = []
         self._size = self._due = self._done = 0  # words waiting; lessons the model should, and does, stand on
         self._engine: Thot | None = None
+        self._background: Thot | None = None
+        self._aligned: dict[tuple[str, str], Any] = {}
 
     @property
     def engine(self) -> Thot | None:
@@ -158,10 +161,17 @@ class Alone:
         if not any(usable(words.read(source), words.read_target(target)) for source, target in lessons):
             return None
         with tempfile.TemporaryDirectory() as folder:
-            build(lessons, Path(folder), words=words)
+            build(lessons, Path(folder), words=words, aligner=self._align)
             engine = Thot.load(folder)
         engine.weights = self.base.card.weights
         return engine
+
+    def _align(self, source: Sequence[str], target: Sequence[str]) -> Any:
+        pair = " ".join(source), " ".join(target)
+        if pair not in self._aligned:
+            self._background = self._background or self.base.engine()
+            self._aligned[pair] = self._background.align(source, target)
+        return self._aligned[pair]
 
 
 class SmtLearner:
