@@ -39,7 +39,7 @@ def smt_foreground(model: Base, *, words: int = 1000) -> Learner:
     return _smt("smt-foreground", model, lambda: Alone(model, words))
 
 
-def smt_foreground_unfair(model: Base, *, words: int = 1000) -> Learner:
+def smt_foreground_unfair(model: Base, *, words: int = 1) -> Learner:
     """The foreground alone, taught each block before it translates it: what memorising looks like."""
     from mtloop.translators.thot.learners import Alone
 

@@ -81,10 +81,11 @@ def build(
     valid: Sequence[tuple[str, str]] = (),
     words: Words | None = None,
     aligner: Aligner | None = None,
+    longest: int = LONGEST,
     say: Callable[[str], None] = lambda text: None,
 ) -> None:
     """All the files of an untuned model; `words` and `aligner` are those of another model, else found in the text."""
-    found, words = prepare(pairs, words, say)
+    found, words = prepare(pairs, words, longest, say)
     write_words(folder, words)
     held_out = [words.read_target(target) for _, target in valid]
     _language_model(found, held_out, order, folder / "lm")
@@ -94,20 +95,20 @@ def build(
 
 
 def prepare(
-    pairs: Iterable[tuple[str, str]], words: Words | None, say: Callable[[str], None]
+    pairs: Iterable[tuple[str, str]], words: Words | None, longest: int, say: Callable[[str], None]
 ) -> tuple[list[Pair], Words]:
     """The words of every pair that has any on both sides and is not too long."""
     cut = [(split(source), split(target)) for source, target in pairs]
-    kept = [(s, t) for s, t in cut if usable(s, t)]
+    kept = [(s, t) for s, t in cut if usable(s, t, longest)]
     if not kept:
-        raise InputError(f"nothing to train on: {len(cut)} pairs, none with 1 to {LONGEST} words on both sides")
-    say(f"{len(kept):,} pairs, {len(cut) - len(kept):,} left out (empty, or over {LONGEST} words)")
+        raise InputError(f"nothing to train on: {len(cut)} pairs, none with 1 to {longest} words on both sides")
+    say(f"{len(kept):,} pairs, {len(cut) - len(kept):,} left out (empty, or over {longest} words)")
     words = words or Words(Casing.of(s for s, _ in kept), Casing.of(t for _, t in kept))
     return [(words.source(s), words.target(t)) for s, t in kept], words
 
 
-def usable(source: Sequence[str], target: Sequence[str]) -> bool:
-    return 0 < len(source) <= LONGEST and 0 < len(target) <= LONGEST
+def usable(source: Sequence[str], target: Sequence[str], longest: int) -> bool:
+    return 0 < len(source) <= longest and 0 < len(target) <= longest
 
 
 def companion(engine: Thot, pairs: Sequence[tuple[str, str]], size: int = 50) -> dict[str, float]:
@@ -139,9 +140,9 @@ def _rescored(
 
 
 def _language_model(pairs: Sequence[Pair], held_out: Sequence[Sequence[str]], order: int, prefix: Path) -> None:
-    """Interpolation weights fit the dev set; without one they are Witten and Bell's, as for little text (2012)."""
+    """Interpolation weights fit the dev set; without one they are Witten and Bell's, for little text (2012)."""
     targets = [target for _, target in pairs]
-    counts = NgramCounts.of(targets, order)
+    counts = NgramCounts.of(targets, order, kept=not held_out)
     weights = counts.fit(held_out) if held_out else counts.witten_bell()
     counts.write(prefix, weights, targets[:PREDICTOR])
 

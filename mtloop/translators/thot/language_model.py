@@ -16,21 +16,28 @@ BEGIN, END, UNKNOWN = "<s>", "</s>", "<unk>"
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """How often every sequence of up to `order` words was seen; a word's first occurrence counts as unknown."""
+    """How often every sequence of up to `order` words was seen.
+
+    A word's first occurrence counts as unknown, unless all are `kept`: in little text most words come once, and a model
+    that forgot them could not tell one order of them from another.
+    """
 
     order: int = 3
+    kept: bool = False
     counts: Counter[Ngram] = field(default_factory=Counter)
     vocabulary: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]], order: int) -> NgramCounts:
-        counts = cls(order)
+    def of(cls, sentences: Iterable[Sequence[str]], order: int, kept: bool = False) -> NgramCounts:
+        counts = cls(order, kept)
+        if kept:
+            counts.counts[(UNKNOWN,)] = 1  # so that what is never seen has a probability too
         for tokens in sentences:
             counts.add(tokens)
         return counts
 
     def add(self, tokens: Sequence[str]) -> None:
-        known = [token if token in self.vocabulary else UNKNOWN for token in tokens]
+        known = [token if self.kept or token in self.vocabulary else UNKNOWN for token in tokens]
         self.vocabulary.update(tokens)
         words = [BEGIN, *known, END]
         self.counts.update(tuple(words[i : i + n]) for n in range(1, self.order + 1) for i in range(len(words) - n + 1))

@@ -28,6 +28,7 @@ from mtloop.translators.thot.foreground import Foreground
 from mtloop.translators.thot.job import build, usable
 
 LESSONS = "lessons.json"
+LONGEST = 160  # words of a side of a lesson
 NO_MODEL = {"model": "none"}  # on proposals made before there was a model; fits of learning curves leave them out
 
 
@@ -113,7 +114,7 @@ class Rescoring:
 
     def learn(self, source: str, target: str) -> bool:
         sides = self.engine.words.read(source), self.engine.words.read_target(target)
-        if not all(0 < len(side) <= 100 for side in sides):
+        if not usable(*sides, LONGEST):
             return False
         self.foreground_.add(*sides, self.engine.align(*sides))
         self._learned += 1
@@ -123,9 +124,9 @@ class Rescoring:
 class Alone:
     """No background: the models are estimated anew on all lessons whenever `words` more source words have come.
 
-    Words, casing, log-linear weights and word alignments are the base's: aligned by themselves, the first thousand
-    words would make a worse memory of themselves than of what follows. Phrases, lexicon and n-grams are the lessons'
-    alone. Until there is a model, the source is copied.
+    Casing and word alignments are the base's: aligned by themselves, the first thousand words would make a worse
+    memory of themselves than of what follows. Phrases, lexicon and n-grams are the lessons' alone, and weights are
+    plain: those tuned for a background make little of long phrases. Until there is a model, the source is copied.
     """
 
     learns = True
@@ -158,13 +159,11 @@ class Alone:
 
     def _estimated(self, lessons: list[tuple[str, str]]) -> Thot | None:
         words = read_words(self.base.folder)
-        if not any(usable(words.read(source), words.read_target(target)) for source, target in lessons):
+        if not any(usable(words.read(source), words.read_target(target), LONGEST) for source, target in lessons):
             return None
         with tempfile.TemporaryDirectory() as folder:
-            build(lessons, Path(folder), words=words, aligner=self._align)
-            engine = Thot.load(folder)
-        engine.weights = self.base.card.weights
-        return engine
+            build(lessons, Path(folder), words=words, aligner=self._align, longest=LONGEST)
+            return Thot.load(folder)
 
     def _align(self, source: Sequence[str], target: Sequence[str]) -> Any:
         pair = " ".join(source), " ".join(target)
