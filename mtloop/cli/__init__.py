@@ -23,7 +23,7 @@ VERBS = {
     "rate": "rate translations of a campaign in the terminal; leave and come back at any time",
     "translate": "translate standard input, with what was learned if a delta is given",
     "model": "convert, inspect, and choose what learns",
-    "train": "train a Marian model from parallel text",
+    "train": "train a model from parallel text: Marian, or Thot (--engine smt)",
     "serve": "run shared tasks: sources one by one, a reward for each translation, a leaderboard",
     "task": "create shared tasks, stop them, open their results, take out what was done",
     "participant": "who may take part in shared tasks: add, rotate and revoke keys",

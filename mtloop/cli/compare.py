@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,14 +15,20 @@ from mtloop.cli.inputs import PATH, Inputs
 from mtloop.cli.run import experiment_options, make_experiment
 from mtloop.core.errors import MtloopError
 
-METHODS = "baseline,bias,top,fixed,full,lasso"
+if TYPE_CHECKING:
+    from mtloop.metrics.reliability import Reliability
+
+METHODS = "baseline,bias,top,fixed,full,lasso,full+memory+copy"
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-ca"
+ADAPTING = "smt-adapting"  # the method whose memory is looked into
 
 EPILOG = """
 \b
 Examples:
   mtloop compare --data manual.tsv --methods baseline,full,lasso --out out/manual
   mtloop compare --data manual.tsv --limit 2000 --beam 4 --out out/beam
+  mtloop compare --data FILE --methods smt-baseline,smt-adapting,smt-foreground,smt-foreground-unfair \\
+      --model smt-model --shuffle 1 --lang it --out out/curves
 \b
 Killed and started again, it goes on where it was.
 """
@@ -31,17 +37,42 @@ Killed and started again, it goes on where it was.
 @click.command(epilog=EPILOG)
 @experiment_options
 @click.option("--methods", default=METHODS, show_default=True, help="Methods to compare; the first is the baseline.")
-@click.option("--out", type=PATH, required=True, help="Folder for traces, tables and the report.")
+@click.option(
+    "--out", type=PATH, default="compared", show_default=True, help="Folder for traces, tables and the report."
+)
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Runs at the same time.")
 @click.option("--metrics", "names", default=METRICS, show_default=True, help="What to measure.")
 @click.option(
     "--block-words", default=1000, show_default=True, type=click.IntRange(min=1), help="Words a block, for slopes."
 )
 @click.option("--lang", "language", default="de", show_default=True, help="Target language, for content words.")
-def command(methods: str, out: Path, jobs: int, names: str, block_words: int, language: str, **options: Any) -> None:
+@click.option(
+    "--reliability",
+    "documents",
+    default=6,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Documents whose last thirds show what smt-adapting remembers; 0: none.",
+)
+def command(
+    methods: str,
+    out: Path,
+    jobs: int,
+    names: str,
+    block_words: int,
+    language: str,
+    documents: int,
+    **options: Any,
+) -> None:
     """Run several methods over the same stream and say which learns, how fast, and whether it is luck."""
-    traces = run_all([name.strip() for name in methods.split(",") if name.strip()], out, jobs, language, options)
-    compare_traces(traces, out, names, language, block_words)
+    chosen = [name.strip() for name in methods.split(",") if name.strip()]
+    traces = run_all(chosen, out, jobs, language, options)
+    remembered = None
+    if ADAPTING in chosen and documents:
+        from mtloop.cli.remembering import measured
+
+        remembered = measured(make_experiment(method=ADAPTING, **options), documents, out / "reliability.json")
+    compare_traces(traces, out, names, language, block_words, remembered)
 
 
 def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options: dict[str, Any]) -> list[Path]:
@@ -50,7 +81,8 @@ def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options
 
     for method in methods:  # a wrong name is found before an hour of work
         settings_of(method)
-    make_experiment(**options).when()
+    for method in methods:
+        make_experiment(method=method, **options).when()
     traces = [out / f"{method}.jsonl" for method in methods]
     out.mkdir(parents=True, exist_ok=True)
     commands = [_command(method, trace, language, options) for method, trace in zip(methods, traces, strict=True)]
@@ -59,10 +91,21 @@ def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options
     return traces
 
 
-def compare_traces(traces: Sequence[Path], out: Path, names: str, language: str, block_words: int) -> None:
-    """Print the tables and write the report; the first trace is the baseline."""
+def compare_traces(
+    traces: Sequence[Path],
+    out: Path,
+    names: str,
+    language: str,
+    block_words: int,
+    remembered: Reliability | None = None,
+) -> None:
+    """Print the tables and write the report; the first trace is the baseline.
+
+    With statistical methods among them come the 2012 paper's table and figures.
+    """
     from mtloop.cli import tables
     from mtloop.report import write_report
+    from mtloop.report.learning_curves import PAPER, LearningCurves
 
     inputs = Inputs(
         traces=tuple(traces[1:]), baseline=traces[0], language=language, names=names, block_words=block_words
@@ -71,7 +114,11 @@ def compare_traces(traces: Sequence[Path], out: Path, names: str, language: str,
     results = list(evaluation.results())
     click.echo(tables.as_table(evaluation, results))
     click.echo(tables.relative_table(evaluation, results))
-    written = write_report(evaluation, out / "report.html", title="Methods compared")
+    study = None
+    if not PAPER.keys().isdisjoint(evaluation.systems):
+        study = LearningCurves(evaluation, block_words, remembered)
+        click.echo(study.text())
+    written = write_report(evaluation, out / "report.html", title="Methods compared", study=study)
     click.echo(f"The report: {written[0]}")
 
 

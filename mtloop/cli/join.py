@@ -81,24 +81,25 @@ class Participant:
     @classmethod
     def made(cls, method: str, model: str | None, pairs: Iterable[str], threads: int) -> Participant:
         """By name. One that a task cannot teach what it could learn is refused before a run is begun."""
-        from mtloop.config.experiment import load_model
-        from mtloop.config.methods import make_learner, settings_of, takes_model
+        from mtloop.config.engines import engine_of
+        from mtloop.config.methods import make_learner, settings_of
 
         refuse_idle_model(method, model)
-        settings = settings_of(method, dict(map(setting, pairs)))
-        name = (model or "en-de") if takes_model(method) else ""
-        loaded = load_model(method, name, threads)
+        settings, engine = settings_of(method, dict(map(setting, pairs))), engine_of(method)
+        engine.prepare(threads)
+        loaded = engine.load(name := model or engine.model)
         learner = make_learner(method, loaded, settings)
         refuse_deaf(learner, method)
-        fingerprint = loaded.weights.fingerprint if loaded else ""
+        fingerprint = loaded.fingerprint if loaded else ""
         config: dict[str, JSON] = {"method": method, "model": name, "fingerprint": fingerprint, "settings": settings}
         return cls(learner, config, threads)
 
     def header(self, where: Mapping[str, JSON]) -> Header:
-        from mtloop.config.experiment import versions
+        from mtloop.config.engines import engine_of
         from mtloop.core.trace import Header
 
-        return Header(config={**where, **self.config}, versions=versions(), threads=self.threads)
+        versions = engine_of(str(self.config["method"])).versions()
+        return Header(config={**where, **self.config}, versions=versions, threads=self.threads)
 
 
 def take_part(

@@ -24,19 +24,22 @@ Examples:
   mtloop run --data manual.tsv --method full --out full.jsonl --resume      (after it was stopped or killed)
   mtloop run --data manual.tsv --method lasso --set strength=1e-3 --limit 500 --out lasso.jsonl
   mtloop run --config experiment.toml --out run.jsonl
+  mtloop run --data manual.tsv --method smt-adapting --model smt-model --shuffle 1 --out smt.jsonl
 """
 
 EXPERIMENT_OPTIONS = (
     click.option("--data", type=PATH, help="The stream: source and reference (or post-edit)."),
     click.option("--columns", metavar="source=A,target=B", help="Names of the columns in --data."),
-    click.option("--model", help="The embedded en-de, a folder, or a hub name.  [default: en-de]"),
+    click.option("--model", help="The embedded en-de, a folder, or a hub name; for smt-* a folder.  [default: en-de]"),
     click.option("--beam", type=click.IntRange(min=1), help="Hypotheses side by side.  [default: 1, greedy]"),
     click.option("--skip", type=click.IntRange(min=0), help="Leave out the first N segments."),
     click.option("--limit", type=click.IntRange(min=1), help="At most N segments."),
     click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the stream first."),
     click.option("--distinct", is_flag=True, default=None, help="Leave out exact repeats of a source."),
     click.option(
-        "--schedule", metavar="WHEN", help="each, delay:K, blocks:WORDS, blocks:WORDS:unfair.  [default: each]"
+        "--schedule",
+        metavar="WHEN",
+        help="each, delay:K, blocks:WORDS, blocks:WORDS:unfair.  [default: each; smt-*: blocks:1000]",
     ),
     click.option("--threads", type=click.IntRange(min=1), help="Threads of the run.  [default: 1]"),
     click.option("--config", type=PATH, help="A TOML file with any of these; options given here win."),
@@ -51,7 +54,7 @@ def experiment_options(command: Any) -> Any:
 
 @click.command(epilog=EPILOG)
 @experiment_options
-@click.option("--method", help="baseline, copy-source, bias, full, top, fixed, lasso.  [default: full]")
+@click.option("--method", help="baseline, full, memory, lasso, smt-adapting ...  [default: full+memory+copy]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
 @click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
 @click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")
@@ -78,7 +81,7 @@ def make_experiment(
     settings = dict(table.pop("settings", {})) | dict(map(setting, pairs)) | ({"beams": beam} if beam else {})
     if "data" not in table:
         raise InputError('a run needs data: --data FILE, or data = "FILE" in the TOML')
-    refuse_idle_model(table.get("method", "full"), table.get("model"))
+    refuse_idle_model(table.get("method", ""), table.get("model"))
     return Experiment(**table | {"data": str(table["data"]), "settings": settings})
 
 
@@ -86,20 +89,19 @@ def refuse_idle_model(method: str, model: str | None) -> None:
     """An option that would be ignored is a mistake."""
     from mtloop.config.methods import takes_model
 
-    if model is not None and not takes_model(method):
+    if model is not None and method and not takes_model(method):
         raise InputError(f"method {method} needs no model; leave out --model")
 
 
 def run_experiment(experiment: Experiment, out: Path, snapshot: int, language: str) -> Iterator[Step]:
     """Run it, with the trace at `out` and the clock beside it."""
     from mtloop.cli.running import shown
-    from mtloop.config.experiment import load_model
     from mtloop.core.record import record
     from mtloop.judges import PostEditor
 
     stream, when = experiment.stream(), experiment.when()
-    model = load_model(experiment.method, experiment.model, experiment.threads)
-    learner, header = experiment.learner(model), experiment.header(model.weights.fingerprint if model else "")
+    model = experiment.load()
+    learner, header = experiment.learner(model), experiment.header(model)
     steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot)
     return shown(_clocked(steps, out), len(stream), experiment.method, language)
 

@@ -3,28 +3,53 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from mtloop.cli.inputs import PATH
+from mtloop.core.errors import InputError
 
 EPILOG = """
 \b
 Examples:
   echo 'Save the file.' | mtloop translate
+  mtloop translate --model smt-model < manual.en.txt > manual.de.txt
   mtloop translate --delta full.state/000000200/delta.safetensors < manual.en.txt > manual.de.txt
 """
 
 
 @click.command(epilog=EPILOG)
-@click.option("--model", default="en-de", show_default=True, help="The embedded en-de, a folder, or a hub name.")
+@click.option(
+    "--model",
+    default="en-de",
+    show_default=True,
+    help="The embedded en-de, a folder (neural or statistical), or a hub name.",
+)
 @click.option("--delta", type=PATH, help="What was learned before: a delta over this model.")
 @click.option("--beam", default=1, show_default=True, type=click.IntRange(min=1), help="Hypotheses side by side.")
 @click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1))
 def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
     """Translate standard input, with what was learned if a delta is given."""
-    from mtloop.config.experiment import set_threads
+    from mtloop.translators.thot.card import CARD
+
+    smt = (Path(model) / CARD).is_file()
+    translate = _statistical(model, delta, beam) if smt else _neural(model, delta, beam, threads)
+    for line in sys.stdin:
+        click.echo(translate(line.rstrip("\r\n")))
+
+
+def _statistical(model: str, delta: Path | None, beam: int) -> Callable[[str], str]:
+    from mtloop.translators.thot.engine import Thot
+
+    if delta or beam > 1:
+        raise InputError("--delta and --beam are for Marian models, not for a statistical one", path=model)
+    return Thot.load(model).translate
+
+
+def _neural(model: str, delta: Path | None, beam: int, threads: int) -> Callable[[str], str]:
+    from mtloop.config.engines import set_threads
     from mtloop.config.methods import make_learner
     from mtloop.core.types import Segment
     from mtloop.translators.adaptive import AdaptiveNMT
@@ -38,5 +63,4 @@ def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
     learner = make_learner(learned.method if learned else "baseline", base, {"beams": beam})
     if learned and isinstance(learner, AdaptiveNMT):
         learner.become(learned)
-    for number, line in enumerate(sys.stdin, start=1):
-        click.echo(learner.propose(Segment(str(number), line.rstrip("\r\n"))).text)
+    return lambda line: learner.propose(Segment("", line)).text

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mtloop.config.smt import SMT_METHODS
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
@@ -179,8 +180,8 @@ METHODS["copy-source"] = copy_source
 DEFAULT = "full+memory+copy"
 
 
-def make_learner(method: str, model: Marian | None, settings: Mapping[str, JSON] | None = None) -> Learner:
-    """A learner by name; a wrong keyword answers with the right ones."""
+def make_learner(method: str, model: Any, settings: Mapping[str, JSON] | None = None) -> Learner:
+    """A learner by name, over a model of its engine; a wrong keyword answers with the right ones."""
     given = (model,) if takes_model(method) else ()
     return find_method(method)(*given, **(settings or {}))
 
@@ -210,7 +211,7 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
 
 
 def find_method(name: str) -> Callable[..., Learner]:
-    known = METHODS | _plugins()
+    known = METHODS | SMT_METHODS | _plugins()
     if name in known:
         return known[name]
     if "+" in name and all(part in SCOPES | EXTRAS for part in name.split("+")):

@@ -34,6 +34,12 @@ def blocks(steps: Sequence[Step], words: int) -> NDArray[np.intp]:
     return np.cumsum([len(block) for block in cut], dtype=np.intp)
 
 
+def without_model(steps: Sequence[Step], ends: NDArray[np.intp]) -> int:
+    """How many blocks at the beginning hold a proposal made before the system had any model (its memo says so)."""
+    copied = [index for index, step in enumerate(steps) if step.proposal.memo.get("model") == "none"]
+    return int(np.searchsorted(ends, copied[-1], side="right")) + 1 if copied else 0
+
+
 def _source(step: Step) -> str:
     return step.proposal.segment.source
 

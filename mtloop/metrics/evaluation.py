@@ -89,7 +89,9 @@ class Evaluation:
 
     def score(self, system: str, metric: Metric) -> Score:
         if isinstance(metric, Slope):
-            return metric.score_rows(self.rows(system, metric.metric), self.ends(metric.words))
+            ends = self.ends(metric.words)
+            first = curves.without_model(self.systems[system], ends)
+            return metric.score_rows(self.rows(system, metric.metric), ends, first)
         if isinstance(metric, Additive):
             return metric.score_rows(self.rows(system, metric))
         return metric.score(self.systems[system])
@@ -113,6 +115,13 @@ class Evaluation:
         if self.baseline is None:
             raise InputError("a difference needs a baseline")
         return curves.difference(metric, self.rows(system, metric), self.rows(self.baseline, metric))
+
+    def errors(self, system: str, slope: Slope) -> Array:
+        """What the slope is fitted to, block by block; NaN where the system had no model yet."""
+        ends = self.ends(slope.words)
+        sums = curves.block_sums(self.rows(system, slope.metric), ends)
+        errors: Array = slope.errors(sums[None], curves.without_model(self.systems[system], ends))[0]
+        return errors
 
     def blockwise(self, system: str, metric: Additive, words: int) -> Array:
         return curves.blockwise(metric, self.rows(system, metric), self.ends(words))

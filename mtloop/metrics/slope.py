@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mtloop.core.score import Score
 from mtloop.core.types import JSON, Step
 from mtloop.metrics.base import Additive, Array, divide
-from mtloop.metrics.curves import block_sums, blocks
+from mtloop.metrics.curves import block_sums, blocks, without_model
 from mtloop.metrics.quality import TER
 
 Model = Literal["u", "ca"]
@@ -60,7 +60,8 @@ class Slope:
 
     `model` "u" fits the errors of each block, "ca" those of all blocks so far. The interval resamples segments
     within blocks and refits. A block without errors has no logarithm: it is given half an edit, that is half of
-    one reference word (TER) or half of the smallest error of any block (other metrics). One that is 0/0 is left out.
+    one reference word (TER) or half of the smallest error of any block (other metrics). One that is 0/0 is left out,
+    and so are the first ones if the system had no model yet when it proposed there.
     """
 
     def __init__(
@@ -76,24 +77,26 @@ class Slope:
         return f"{parts}|{self.metric.signature}"
 
     def score(self, steps: Sequence[Step]) -> Score:
-        return self.score_rows(self.metric.rows(steps), blocks(steps, self.words))
+        ends = blocks(steps, self.words)
+        return self.score_rows(self.metric.rows(steps), ends, without_model(steps, ends))
 
-    def score_rows(self, rows: Array, ends: NDArray[np.intp]) -> Score:
-        """The slope of rows computed before, with a 95 % interval and an honest verdict."""
-        sums = self._summed(block_sums(rows, ends)[None]) if len(ends) else np.empty((1, 0, rows.shape[1]))
+    def score_rows(self, rows: Array, ends: NDArray[np.intp], first: int = 0) -> Score:
+        """The slope of rows computed before, with a 95 % interval and an honest verdict, without the `first` blocks."""
+        cut = block_sums(rows, ends)[first:] if len(ends) else np.empty((0, rows.shape[1]))
+        sums = self._summed(cut[None])
         observed = self._observed(sums)[0]
         detail: dict[str, JSON] = {"blocks": int(np.sum(~np.isnan(observed)))}
         if why := _why_no_slope(observed):
             return Score(self.name, float("nan"), self.signature, detail=detail | {"verdict": why})
-        fitted = fit(self._without_zeros(observed[None], sums)[0])
-        low, high = self._interval(rows, ends)
+        fitted = fit(_behind(first, self._without_zeros(observed[None], sums))[0])
+        low, high = self._interval(rows, ends, first)
         detail |= {"a": fitted.a, "b": fitted.b, "r2": fitted.r2, "verdict": verdict(low, high)}
         return Score(self.name, fitted.slope, self.signature, interval=(low, high), detail=detail)
 
-    def errors(self, sums: Array) -> Array:
-        """Block sums of many resamples, (samples, blocks, columns), to errors (samples, blocks)."""
-        summed = self._summed(sums)
-        return self._without_zeros(self._observed(summed), summed)
+    def errors(self, sums: Array, first: int = 0) -> Array:
+        """Block sums of many resamples, (samples, blocks, columns), to errors (samples, blocks); `first` are NaN."""
+        summed = self._summed(sums[:, first:])
+        return _behind(first, self._without_zeros(self._observed(summed), summed))
 
     def _summed(self, sums: Array) -> Array:
         return np.cumsum(sums, axis=1) if self.model == "ca" else sums
@@ -110,14 +113,19 @@ class Slope:
             half = np.where(np.isinf(smallest), 1.0, smallest) / 2
         return np.where(errors <= NO_ERROR, half, errors)
 
-    def _interval(self, rows: Array, ends: NDArray[np.intp]) -> tuple[float, float]:
+    def _interval(self, rows: Array, ends: NDArray[np.intp], first: int) -> tuple[float, float]:
         rng = np.random.default_rng(self.seed)
         starts = np.concatenate([[0], ends[:-1]])
         cut = [rows[start:end] for start, end in zip(starts, ends, strict=True)]
         sums = np.stack([_resampled(block, self.samples, rng) for block in cut], axis=1)
-        slopes = 100 * 2 ** _exponents(np.log(self.errors(sums)))
+        slopes = 100 * 2 ** _exponents(np.log(self.errors(sums, first)))
         low, high = np.nanpercentile(slopes, [2.5, 97.5])
         return float(low), float(high)
+
+
+def _behind(first: int, errors: Array) -> Array:
+    """Errors behind `first` blocks that have none: a block keeps its number."""
+    return np.concatenate([np.full((len(errors), first), np.nan), errors], axis=1)
 
 
 def verdict(low: float, high: float) -> str:

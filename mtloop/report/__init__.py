@@ -11,6 +11,7 @@ from mtloop.core.files import write_text
 
 if TYPE_CHECKING:
     from mtloop.metrics.evaluation import Evaluation, Result
+    from mtloop.report.learning_curves import LearningCurves
 
 Progress: TypeAlias = Callable[[Iterable[Any], int, str], Iterable[Any]]
 SUFFIXES = (".html", ".htm")
@@ -25,13 +26,14 @@ def write_report(
     title: str | None = None,
     command: str = "",
     results: Sequence[Result] | None = None,
+    study: LearningCurves | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
     """Write the report and its pictures; returns the files, the report first.
 
     `out` is `NAME.html`; pictures ("png", "svg") go to the folder `NAME_files` beside it. `command` is shown as
     the way to make the report again. `results`, if computed before, are those of `evaluation`; `progress` wraps
-    what takes long, as tqdm does: items, how many, what they are.
+    what takes long, as tqdm does: items, how many, what they are. `study` adds the 2012 paper's table and figures.
     """
     check(out, pictures)
     from mtloop.report.charts import make_charts
@@ -40,8 +42,8 @@ def write_report(
     watched = progress or _unwatched
     total = len(evaluation.systems) * len(evaluation.metrics)
     known = list(watched(evaluation.results(), total, "scoring")) if results is None else results
-    charts = make_charts(evaluation, known)
-    page = Page(evaluation, known, charts, title or _title(evaluation), command).html()
+    charts = make_charts(evaluation, known, tuple(study.charts()) if study else ())
+    page = Page(evaluation, known, charts, title or _title(evaluation), command, study).html()
     drawn = list(watched(_draw(charts, out, pictures), len(charts) * len(pictures), "drawing"))
     write_text(out, page)
     return [out, *drawn]

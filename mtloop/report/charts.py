@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mtloop.core.score import Score
 from mtloop.metrics.base import Additive, Array
-from mtloop.metrics.curves import block_sums
 from mtloop.metrics.effort import crossover
 from mtloop.metrics.evaluation import Evaluation, Result
 from mtloop.metrics.names import title
@@ -27,20 +26,21 @@ DOCUMENTS = 12  # more lines than that would hide the curves
 
 @dataclass(frozen=True)
 class Charts:
-    """The three kinds, in the order of a report."""
+    """The three kinds, in the order of a report, and the figures of a study."""
 
     slopes: tuple[Chart, ...]
     curves: tuple[Chart, ...]
     differences: tuple[Chart, ...]
+    figures: tuple[Chart, ...] = ()
 
     def __iter__(self) -> Iterator[Chart]:
-        yield from self.slopes + self.curves + self.differences
+        yield from self.slopes + self.curves + self.differences + self.figures
 
     def __len__(self) -> int:
-        return len(self.slopes) + len(self.curves) + len(self.differences)
+        return len(self.slopes) + len(self.curves) + len(self.differences) + len(self.figures)
 
 
-def make_charts(evaluation: Evaluation, results: Sequence[Result]) -> Charts:
+def make_charts(evaluation: Evaluation, results: Sequence[Result], figures: tuple[Chart, ...] = ()) -> Charts:
     """Every chart that the evaluation has the metrics and the baseline for; `results` are those of `evaluation`."""
     slopes = [metric for metric in evaluation.metrics if isinstance(metric, Slope)]
     compared = evaluation.additive if evaluation.baseline is not None else []
@@ -48,6 +48,7 @@ def make_charts(evaluation: Evaluation, results: Sequence[Result]) -> Charts:
         slopes=tuple(slope_fit(evaluation, slope, results) for slope in slopes),
         curves=tuple(learning_curve(evaluation, metric) for metric in evaluation.additive),
         differences=tuple(difference(evaluation, metric) for metric in compared if len(evaluation.systems) > 1),
+        figures=figures,
     )
 
 
@@ -123,9 +124,8 @@ def _drawn(system: str, curve: Array, number: int) -> Series:
 def _fitted(evaluation: Evaluation, slope: Slope, score: Score, system: str) -> Iterator[Series]:
     """The points of one system and, where there are enough, the curve through them."""
     number = looks(evaluation)[system]
-    ends = evaluation.ends(slope.words)
-    values = slope.errors(block_sums(evaluation.rows(system, slope.metric), ends)[None])[0]
-    x = np.arange(1, len(ends) + 1, dtype=float)
+    values = evaluation.errors(system, slope)
+    x = np.arange(1, len(values) + 1, dtype=float)
     yield Series(system, x, values, number, mode="points", listed=not score.defined)
     if score.defined and score.interval is not None:
         shaded = len(evaluation.systems) <= FEW

@@ -17,6 +17,7 @@ from mtloop.metrics.evaluation import Evaluation, Result
 from mtloop.report import interactive
 from mtloop.report.chart import Chart
 from mtloop.report.charts import FEW, Charts, looks
+from mtloop.report.learning_curves import LearningCurves
 from mtloop.report.markup import Markup, element, join, script_json
 from mtloop.report.palette import css, look
 from mtloop.report.segments import segment_data
@@ -36,6 +37,7 @@ class Page:
     charts: Charts
     title: str
     command: str = ""
+    study: LearningCurves | None = None
 
     def html(self) -> str:
         parts = {**self._sections(), **self._code()}
@@ -83,7 +85,12 @@ class Page:
         return join([f"{bold} ", stars, element("strong", self.evaluation.baseline), f" {small}"])
 
     def _learning(self) -> Markup:
-        return join([*self._slopes(), self._legend(), _grid(self.charts.slopes), *self._curves()])
+        return join([*self._slopes(), self._legend(), _grid(self.charts.slopes), *self._curves(), *self._study()])
+
+    def _study(self) -> Iterator[Markup]:
+        if self.study is not None:
+            yield self.study.section()
+            yield _grid(self.charts.figures)
 
     def _slopes(self) -> Iterator[Markup]:
         if self.charts.slopes:

@@ -8,6 +8,7 @@ from helpers.steps import make_steps
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtloop.core import Proposal, Segment, Step, Truth
 from mtloop.metrics.base import Additive, Array
 from mtloop.metrics.quality import BLEU, TER, ChrF
 from mtloop.metrics.slope import Model, Slope, fit, verdict
@@ -140,3 +141,27 @@ def test_names_and_signature() -> None:
 
 def test_verdicts() -> None:
     assert [verdict(90, 99), verdict(99, 101), verdict(101, 102)] == ["learning", "no learning shown", "forgetting"]
+
+
+def test_blocks_from_before_there_was_a_model_are_left_out_of_the_fit() -> None:
+    from dataclasses import replace
+
+    def steps(wrong: list[int], first_block_is_copied: bool) -> list[Step]:
+        made = []
+        for block, errors in enumerate(wrong):
+            for word in range(10):
+                said = "x" if word < errors else "a"
+                memo = {"model": "none"} if first_block_is_copied and block == 0 else {}
+                proposal = Proposal(Segment(f"{block}-{word}", "s"), said, memo=memo)
+                made.append(Step(len(made), proposal, truth=Truth(("a",))))
+        return made
+
+    for model in ("u", "ca"):
+        slope = Slope(TER(), model, words=10)  # type: ignore[arg-type]
+        copied = slope.score(steps([10, 8, 4, 2], True))
+        assert copied.detail["blocks"] == 3
+        same = slope.score([replace(step) for step in steps([1, 8, 4, 2], True)])
+        assert copied.value == same.value  # whatever the copies were worth
+        assert copied.value != slope.score(steps([10, 8, 4, 2], False)).value
+    by_hand = np.polyfit(np.log([2, 3, 4]), np.log([80, 40, 20]), 1)[0]
+    assert Slope(TER(), "u", words=10).score(steps([10, 8, 4, 2], True)).value == pytest.approx(100 * 2**by_hand)

@@ -69,6 +69,10 @@ class Marian:
         source, target = load_vocabularies(folder)
         return cls(shape, source, target, load_weights(folder), folder)
 
+    @property
+    def fingerprint(self) -> str:
+        return self.weights.fingerprint
+
     def with_weights(self, weights: Weights) -> Marian:
         return Marian(self.shape, self.source, self.target, weights, self.folder)
 

@@ -1,0 +1,91 @@
+"""Which engine a method runs on, and what follows: how its model is found, when it learns, what it depends on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Protocol
+
+from mtloop import __version__
+from mtloop.config.methods import takes_model
+from mtloop.config.smt import SMT_METHODS, UNFAIR
+from mtloop.core.errors import InputError
+
+
+class Model(Protocol):
+    """What a learner is made from; the fingerprint tells one from another."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """`model` and `schedule` are taken when none is named; headers give the version of `package`."""
+
+    load: Callable[[str], Model | None]
+    prepare: Callable[[int], None]
+    package: str
+    model: str = ""
+    schedule: str = "each"
+
+    def versions(self) -> dict[str, str]:
+        ours = {"mtloop": __version__, "python": platform.python_version()}
+        return ours | ({self.package: version(self.package)} if self.package else {})
+
+
+def engine_of(method: str) -> Engine:
+    if method in SMT_METHODS:
+        return SMT
+    return NMT if takes_model(method) else NONE
+
+
+def schedule_of(method: str, given: str) -> str:
+    """When a method learns: as given, else as its engine does; a method that is unfair by name is so by schedule.
+
+    >>> schedule_of("full", ""), schedule_of("smt-adapting", ""), schedule_of("smt-foreground-unfair", "blocks:3000")
+    ('each', 'blocks:1000', 'blocks:3000:unfair')
+    """
+    schedule = given or engine_of(method).schedule
+    if method not in UNFAIR or schedule.endswith(":unfair"):
+        return schedule
+    if not schedule.startswith("blocks:"):
+        raise InputError(f"{method} learns a block before translating it: give --schedule blocks:WORDS, not {schedule}")
+    return f"{schedule}:unfair"
+
+
+def _load_nmt(name: str) -> Any:
+    from mtloop.translators.marian.find import find_model
+    from mtloop.translators.marian.model import Marian
+
+    return Marian.load(find_model(name))
+
+
+def _load_smt(name: str) -> Any:
+    from mtloop.translators.thot.card import RETRAIN
+    from mtloop.translators.thot.learners import Base
+
+    if not name:
+        raise InputError(f"a statistical method needs its model: --model FOLDER; {RETRAIN}")
+    return Base.open(name)
+
+
+def set_threads(threads: int) -> None:
+    """So many threads for this process; one more would change the last bits of every product."""
+    import torch
+
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)  # products of near-nothings cost a hundred times as much, and change nothing
+
+
+def _set_threads_smt(threads: int) -> None:
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # read when Thot's library is loaded
+
+
+NMT = Engine(_load_nmt, set_threads, "torch", model="en-de")
+NONE = Engine(lambda name: None, lambda threads: None, "")
+SMT = Engine(_load_smt, _set_threads_smt, "sil-thot", schedule="blocks:1000")

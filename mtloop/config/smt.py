@@ -1,0 +1,61 @@
+"""Statistical methods by name: the systems of the 2012 paper. Their model is a folder made by `mtloop train`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mtloop.core.errors import InputError
+from mtloop.core.protocols import Learner
+
+if TYPE_CHECKING:
+    from mtloop.translators.thot.learners import Adapting, Base
+
+
+def smt_baseline(model: Base) -> Learner:
+    """The background as it is; never learns."""
+    from mtloop.translators.thot.learners import Fixed
+
+    return _smt("smt-baseline", model, lambda: Fixed(model.engine()))
+
+
+def smt_adapting(model: Base, *, foreground: str = "incremental", emphasis: int = 1, size: int = 50) -> Learner:
+    """Background and foreground: by incremental training (`emphasis` times a pair), or rescoring `size` candidates."""
+    from mtloop.translators.thot.learners import Incremental, Rescoring
+
+    if foreground not in ("incremental", "rescoring"):
+        raise InputError(f"foreground is 'incremental' or 'rescoring', not {foreground!r}")
+    if emphasis < 1 or size < 1:
+        raise InputError("emphasis and size are 1 or more")
+    if foreground == "incremental":
+        return _smt("smt-adapting", model, lambda: Incremental(model.engine(emphasis)))
+    return _smt("smt-adapting", model, lambda: Rescoring(model.engine(), size))
+
+
+def smt_foreground(model: Base, *, words: int = 1000) -> Learner:
+    """The foreground alone, estimated anew after every `words` corrected source words; copies until the first time."""
+    from mtloop.translators.thot.learners import Alone
+
+    return _smt("smt-foreground", model, lambda: Alone(model, words))
+
+
+def smt_foreground_unfair(model: Base, *, words: int = 1) -> Learner:
+    """The foreground alone, taught each block before it translates it: what memorising looks like."""
+    from mtloop.translators.thot.learners import Alone
+
+    return _smt("smt-foreground-unfair", model, lambda: Alone(model, words))
+
+
+SMT_METHODS: dict[str, Callable[..., Learner]] = {
+    "smt-baseline": smt_baseline,
+    "smt-adapting": smt_adapting,
+    "smt-foreground": smt_foreground,
+    "smt-foreground-unfair": smt_foreground_unfair,
+}
+UNFAIR = frozenset({"smt-foreground-unfair"})
+
+
+def _smt(method: str, model: Base, make: Callable[[], Adapting]) -> Learner:
+    from mtloop.translators.thot.learners import SmtLearner
+
+    return SmtLearner(make, method=method, fingerprint=model.fingerprint)

@@ -1,0 +1,177 @@
+"""The statistical methods as a user meets them: trained, run, killed, resumed, compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.said import Said
+from helpers.tiny_smt import known_pairs, stream_pairs, write_stream
+
+from mtloop.core import Trace
+
+Call = Callable[..., Said]
+FOUR = "smt-baseline,smt-adapting,smt-foreground,smt-foreground-unfair"
+
+
+@pytest.fixture(scope="module")
+def smt_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained by the command itself."""
+    folder = tmp_path_factory.mktemp("trained")
+    train, dev = write_stream(folder / "train.tsv", known_pairs()), write_stream(folder / "dev.tsv", known_pairs()[::8])
+    command = [sys.executable, "-m", "mtloop", "train", "--engine", "smt", "--data", train, "--valid", dev]
+    done = subprocess.run(
+        [*command, "--test", f"again={dev}", "--out", folder / "model"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "HMM, round 1 of" in done.stderr
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [
+        "valid (untuned)", "valid", "again (untuned)", "again"]  # fmt: skip
+    return folder / "model"
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_stream(tmp_path_factory.mktemp("stream") / "stream.tsv", stream_pairs())
+
+
+CHILD = """
+import os, signal, sys
+where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+import mtloop.core.trace
+import mtloop.translators.thot.learners as learners
+
+calls = 0
+def kill_at(function):
+    def call(*args, **keywords):
+        global calls
+        calls += 1
+        if calls == nth: os.kill(os.getpid(), signal.SIGKILL)
+        return function(*args, **keywords)
+    return call
+
+if where == "propose": learners.SmtLearner.propose = kill_at(learners.SmtLearner.propose)
+if where == "learn": learners.SmtLearner.learn = kill_at(learners.SmtLearner.learn)
+if where == "save": learners.SmtLearner.save = kill_at(learners.SmtLearner.save)
+from mtloop.cli import main
+main(arguments)
+"""
+
+
+def child(model: Path, data: Path, out: Path, method: str, where: str = "", nth: int = 0) -> int:
+    arguments = ["run", "--data", data, "--model", model, "--method", method, "--schedule", "blocks:20", "--shuffle", 1]
+    arguments += ["--out", out, "--snapshot", 10, "--resume"]
+    arguments += ["--set", "words=20"] if "foreground" in method else []
+    command = [sys.executable, "-c", CHILD, where, str(nth), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"}).returncode
+
+
+@pytest.mark.parametrize(
+    ("method", "where", "nth"),
+    [
+        ("smt-adapting", "propose", 33),
+        ("smt-adapting", "learn", 41),
+        ("smt-adapting", "save", 2),
+        ("smt-foreground", "learn", 17),
+        ("smt-foreground-unfair", "propose", 30),
+    ],
+)
+def test_killed_and_resumed_it_writes_the_same_bytes(
+    smt_model: Path, stream: Path, tmp_path: Path, method: str, where: str, nth: int
+) -> None:
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "run.jsonl"
+    assert child(smt_model, stream, whole, method) == 0
+    assert child(smt_model, stream, out, method, where, nth) == -signal.SIGKILL
+    assert out.read_bytes() != whole.read_bytes()
+    assert child(smt_model, stream, out, method) == 0
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_the_header_says_how_to_run_it_again(mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    assert mtloop("run", "--data", stream, "--model", smt_model, "--method", "smt-adapting", "--out", out).code == 0
+    header = Trace.read(out).header
+    assert header.config["schedule"] == "blocks:1000"
+    assert header.config["settings"] == {"foreground": "incremental", "emphasis": 1, "size": 50}
+    assert {"sil-thot", "mtloop", "python"} == header.versions.keys()
+
+
+def test_compare_shows_the_papers_table_and_figures(
+    mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mtloop.cli import remembering
+
+    monkeypatch.setattr(remembering, "SHORTEST", 8)
+    arguments = ["compare", "--data", stream, "--methods", FOUR, "--model", smt_model, "--schedule", "blocks:30"]
+    arguments += ["--block-words", "30", "--shuffle", "1", "--out", tmp_path, "--jobs", "1"]
+    said = mtloop(*arguments)
+    assert said.code == 0, said.err
+    assert "Table 2" in said.out
+    assert all(number in said.out for number in ("100.4", "97.7", "96.5", "107.4"))  # the paper's
+    assert "backward transfer" in said.out
+    drawn = {path.stem for path in (tmp_path / "report_files").glob("figure-*.png")}
+    assert drawn == {f"figure-{number}-{metric}" for number in range(1, 6) for metric in ("ter", "bleu")}
+    assert "The 2012 paper&#x27;s measures" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    schedules = {name: Trace.read(tmp_path / f"{name}.jsonl").header.config["schedule"] for name in FOUR.split(",")}
+    assert schedules["smt-foreground"] == "blocks:30"
+    assert schedules["smt-foreground-unfair"] == "blocks:30:unfair"
+    before = (tmp_path / "reliability.json").stat().st_mtime_ns
+    assert mtloop(*arguments).out == said.out  # nothing is run twice
+    assert (tmp_path / "reliability.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--method", "smt-adaptin"], "did you mean 'smt-adapting'?"),
+        (["--method", "smt-adapting", "--set", "foreground=both"], "'incremental' or 'rescoring'"),
+        (["--method", "smt-adapting", "--beam", "4"], "unknown setting of method smt-adapting 'beams'"),
+        (["--method", "smt-foreground-unfair", "--schedule", "each"], "give --schedule blocks:WORDS, not each"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    said = mtloop("run", "--data", stream, "--model", smt_model, "--out", tmp_path / "r.jsonl", *arguments)
+    assert said.code == 2
+    assert says in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_without_a_model_it_says_how_to_get_one(mtloop: Call, stream: Path, tmp_path: Path) -> None:
+    out = ["--out", tmp_path / "r.jsonl"]
+    assert "mtloop train --engine smt" in mtloop("run", "--data", stream, "--method", "smt-baseline", *out).err
+    said = mtloop("run", "--data", stream, "--method", "smt-baseline", "--model", tmp_path / "none", *out)
+    assert "no folder of an SMT model" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--engine", "smt", "--steps", "5"], "--steps is an option of --engine nmt"),
+        (["--order", "4"], "--order is an option of --engine smt"),
+        (["--engine", "smt"], "is there already"),
+    ],
+)
+def test_training_options_of_the_other_engine_are_refused(
+    mtloop: Call, stream: Path, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    (tmp_path / "m").mkdir()
+    said = mtloop("train", "--data", stream, "--out", tmp_path / "m", *arguments)
+    assert said.code == 2
+    assert says in said.err
+    assert json.dumps(sorted(path.name for path in (tmp_path / "m").iterdir())) == "[]"
+
+
+def test_translate_takes_a_statistical_model(smt_model: Path) -> None:
+    command = [sys.executable, "-m", "mtloop", "translate", "--model", str(smt_model)]
+    said = subprocess.run(command, input="Open the file.\n\nSave the page now.\n", text=True, capture_output=True)
+    assert said.stdout.splitlines() == ["Öffnen Sie die Datei.", "", "Speichern Sie die Seite jetzt."]
+    refused = subprocess.run([*command, "--beam", "4"], input="", text=True, capture_output=True)
+    assert "for Marian models" in refused.stderr

@@ -1,0 +1,49 @@
+"""A small parallel text of our own making, and a phrase-based model trained on it in about a second."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+from mtloop.translators.thot.job import SmtJob
+
+VERBS = {"Open": "Öffnen Sie", "Save": "Speichern Sie", "Print": "Drucken Sie", "Delete": "Löschen Sie"}
+THINGS = {"the file": "die Datei", "the table": "die Tabelle", "the page": "die Seite", "the picture": "das Bild"}
+PLACES = {"": "", " in the folder": " im Ordner", " on the left": " auf der linken Seite", " now": " jetzt"}
+# what the model has never seen: other words, and another way to say one that it knows
+NEW = [
+    ("Open the toolbar.", "Öffnen Sie die Werkzeugleiste."),
+    ("Save the toolbar now.", "Speichern Sie die Werkzeugleiste jetzt."),
+    ("Delete the toolbar in the folder.", "Löschen Sie die Werkzeugleiste im Ordner."),
+    ("Print the toolbar on the left.", "Drucken Sie die Werkzeugleiste auf der linken Seite."),
+]
+
+
+def known_pairs() -> list[tuple[str, str]]:
+    return [
+        (f"{verb} {thing}{place}.", f"{VERBS[verb]} {THINGS[thing]}{PLACES[place]}.")
+        for verb, thing, place in product(VERBS, THINGS, PLACES)
+    ]
+
+
+def stream_pairs() -> list[tuple[str, str]]:
+    """Known sentences and new ones, in turn: something to translate and something to learn."""
+    toolbar = [
+        (f"{verb} the {thing}{place}.", f"{VERBS[verb]} {german}{PLACES[place]}.")
+        for (thing, german), verb, place in product(
+            {"toolbar": "die Werkzeugleiste", "chart": "das Diagramm"}.items(), VERBS, PLACES
+        )
+    ]
+    return [pair for both in zip(toolbar, known_pairs(), strict=False) for pair in both]
+
+
+def write_tiny_smt(folder: Path, *, tuned: bool = True) -> Path:
+    pairs = known_pairs()
+    SmtJob(pairs=pairs, out=folder, valid=pairs[::8] if tuned else (), say=lambda text: None).run()
+    return folder
+
+
+def write_stream(path: Path, pairs: list[tuple[str, str]]) -> Path:
+    rows = [f"{source}\t{target}\tdocument {number // 8}" for number, (source, target) in enumerate(pairs)]
+    path.write_text("\n".join(["source\ttarget\tdocument", *rows, ""]), encoding="utf-8")
+    return path
