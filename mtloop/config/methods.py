@@ -95,6 +95,26 @@ def lasso(
     return _nmt("lasso", scope, beams=beams, updates=updates, enough=enough)
 
 
+def lora(
+    model: Marian,
+    *,
+    rank: int = 16,
+    rate: float = 1e-2,
+    bias_rate: float = 0.0,
+    seed: int = 1,
+    budget: int = 2_000_000,
+    clip: str = "clip",
+    beams: int = 1,
+    updates: int = 3,
+    enough: float = 2.0,
+) -> Learner:
+    """Low-rank offsets of every attention and feed-forward matrix learn; `bias_rate` above 0 adds a second bias."""
+    from mtloop.translators.lora import Lora
+
+    scope = Lora(model, rate, bias_rate, rank, seed, budget, _clip(clip))
+    return _nmt("lora", scope, beams=beams, updates=updates, enough=enough)
+
+
 METHODS: dict[str, Callable[..., Learner]] = {
     "baseline": baseline,
     "bias": bias,
@@ -102,6 +122,7 @@ METHODS: dict[str, Callable[..., Learner]] = {
     "top": top,
     "fixed": fixed,
     "lasso": lasso,
+    "lora": lora,
 }
 
 
