@@ -47,6 +47,7 @@ class Search:
                 Snapshots(self._trace(standing.trial.name)).clear()  # it goes no further
             going = [standing.trial for standing in best[:ahead]]
             self._keep()
+        Snapshots(self._trace("baseline")).clear()
         winner = self.leaderboard[0]
         if winner.failed:
             raise InputError(f"every trial failed; the first: {winner.failed}")
@@ -67,6 +68,8 @@ class Search:
         works = {name: Work(e, self.folder / "report" / f"{name}.jsonl", part.limit) for name, e in experiments.items()}
         self.say(f"report: {', '.join(works)} on rows {self.plan.report}")
         self._done(list(works.values()))
+        for work in works.values():
+            Snapshots(work.trace).clear()
         return {name: Trace.read(work.trace).steps for name, work in works.items()}
 
     def _climb(self, going: Sequence[Trial], rung: Rung) -> list[Standing]:
