@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mtloop.metrics.evaluation import Evaluation
     from mtloop.sweep.runners import Runner, Work
     from mtloop.sweep.search import Search
+    from mtloop.sweep.trial import Standing
 
 REPORTED = "bleu,ter,r0,r1,r01,rer"
 EPILOG = """
@@ -105,7 +107,13 @@ def command(
         search = Search(plan, objective, out, _runner(jobs, lock, snapshot, language), _say)
         winner = search.run()
         click.echo(leaderboard(search))
-        click.echo(report(search.report(winner), list(reported), f"rows {plan.report}, seed {seed}"))
+        click.echo(
+            report(
+                search.report(winner),
+                list(reported),
+                f"rows {plan.report} of {Path(plan.default.data).name}, seed {seed}",
+            )
+        )
     click.echo(f"The winner: {out / 'winner.toml'} ({winner})")
 
 
@@ -115,13 +123,15 @@ def leaderboard(search: Search) -> str:
 
     names = [metric.name for metric in search.objective.metrics]
     several = ["gain %"] if len(names) > 1 else []
-    rows = [
-        [s.trial.name, s.failed or str(s.trial), s.rows, *(f"{s.scores.get(name, float('nan')):.2f}" for name in names)]
-        + [f"{s.value:+.2f}" for _ in several]
-        for s in search.leaderboard
-    ]
+    rows = [_line(standing, names, bool(several)) for standing in search.leaderboard]
     title = f"Tuned on rows {search.plan.tune}: {search.objective.rule}."
     return f"{title}\n\n{tabulate(rows, ['trial', 'settings', 'segments', *names, *several], disable_numparse=True)}\n"
+
+
+def _line(standing: Standing, names: Sequence[str], several: bool) -> list[str]:
+    scores = [f"{standing.scores[name]:.2f}" if name in standing.scores else "-" for name in names]
+    gain = [f"{standing.value:+.2f}"] if several else []
+    return [standing.trial.name, standing.failed or str(standing.trial), str(standing.rows), *scores, *gain]
 
 
 def report(systems: dict[str, list[Step]], metrics: list[Additive], where: str) -> str:
@@ -135,8 +145,6 @@ def report(systems: dict[str, list[Step]], metrics: list[Additive], where: str) 
         names = list(systems)[list(systems).index(baseline) + 1 :]
         parts.append(_table(evaluation, f"less {baseline}", names))
     parts.append("* p < 0.05, ** p < 0.01, *** p < 0.001 (approximate randomisation, 1000 trials, seed 1)")
-    if "winner" not in systems:
-        parts.append("The winner are the defaults.")
     return "\n".join(parts)
 
 

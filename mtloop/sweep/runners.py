@@ -42,8 +42,7 @@ class Work:
 
     def describe(self) -> None:
         """Put the experiment beside its trace, for whoever runs it, now or by hand."""
-        if not self.config.is_file():
-            write_text(self.config, to_toml(self.experiment))
+        write_text(self.config, to_toml(self.experiment))
 
 
 class Runner(Protocol):

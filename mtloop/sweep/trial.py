@@ -21,7 +21,7 @@ class Trial:
         return f"{self.number:03d}"
 
     def __str__(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self.settings.items()) or "(defaults)"
+        return " ".join(f"{name}={value}" for name, value in self.settings.items()) or "the defaults"
 
 
 @dataclass(frozen=True)
