@@ -98,8 +98,8 @@ def lasso(
 def lora(
     model: Marian,
     *,
-    rank: int = 16,
-    rate: float = 1e-2,
+    rank: int = 0,
+    rate: float = 5e-3,
     bias_rate: float = 0.0,
     seed: int = 1,
     budget: int = 2_000_000,

@@ -26,6 +26,8 @@ from mtloop.translators.marian.tape import Gradient
 from mtloop.translators.marian.weights import LOGITS_BIAS, Weights
 from mtloop.translators.scopes import Clip, hidden_names, step_size
 
+USUAL = 32  # fewer disturb unrelated inputs more: what A makes of two of them agrees by chance, by 1 / sqrt(rank)
+
 
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -54,19 +56,22 @@ class Lora:
     def __init__(
         self,
         base: Marian,
-        rate: float = 1e-2,
+        rate: float = 5e-3,
         bias_rate: float = 0.0,
-        rank: int = 16,
+        rank: int = 0,
         seed: int = 1,
         budget: int = 2_000_000,
         clip: Clip = "clip",
     ) -> None:
-        """`bias_rate` above zero lets a second output bias learn too; it counts towards the budget."""
-        self.base, self.rate, self.bias_rate, self.rank = base, rate, bias_rate, rank
+        """`rank` 0 is 32, or as many as the budget holds where that is fewer.
+
+        `bias_rate` above zero lets a second output bias learn too; it counts towards the budget.
+        """
+        self.base, self.rate, self.bias_rate = base, rate, bias_rate
         self.seed, self.budget, self.clip = seed, budget, clip
         self.names = matrices(base.weights)
         self._blocks = sorted({base.weights.block_of(name) for name in self.names})
-        self._check_rank()
+        self.rank = self._affordable(rank)
         self._beside = base.with_weights(base.weights.copy([]))
         self._own: Marian | None = None
         self.pairs_ = dict(self._begin())
@@ -166,13 +171,15 @@ class Lora:
                 raise InputError(f"this delta's offset of {block!r} does not fit the matrix")
             yield block, pair
 
-    def _check_rank(self) -> None:
+    def _affordable(self, rank: int) -> int:
         bias = len(self.base.weights[LOGITS_BIAS]) if self.bias_rate else 0
         each = sum(sum(self.base.weights.block(block).shape) for block in self._blocks)
         most = (self.budget - bias) // each
-        if self.rank < 1 or self.rank > most:
-            room = f"{self.budget:,} parameters; {each:,} a rank"
-            raise InputError(f"rank {self.rank}: this model takes 1 to {most} within its budget ({room})")
+        wanted = rank or min(USUAL, most)
+        if not 1 <= wanted <= most:
+            room = f"a rank takes {each:,} parameters here, and the budget of {self.budget:,} holds {max(most, 0)}"
+            raise InputError(f"rank {rank}: {room}; give a smaller one, or a larger budget")
+        return wanted
 
 
 def matrices(weights: Weights) -> frozenset[str]:

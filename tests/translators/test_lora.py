@@ -69,7 +69,7 @@ def test_before_teach_after(small: Marian, bias_rate: float) -> None:
 
 
 def test_it_says_the_correction_the_next_time(small: Marian) -> None:
-    system = AdaptiveNMT(Lora(small, rate=0.1, bias_rate=1.0), method="lora", updates=600, enough=1.05)
+    system = AdaptiveNMT(Lora(small, rate=0.1, bias_rate=1.0, rank=16), method="lora", updates=600, enough=1.05)
     source, target = "Open the pane.", "Öffnen Sie den Bereich."
     assert system.propose(Segment("1", source)).text != target
     teach(system, source, target)
@@ -216,17 +216,20 @@ def test_the_budget_is_kept_or_refused(small: Marian) -> None:
     each = Lora(small, rank=1).parameters
     scope = Lora(small, rank=3, budget=3 * each)
     assert scope.parameters == 3 * each
-    with pytest.raises(InputError, match="takes 1 to 3 within its budget"):
+    with pytest.raises(InputError, match="holds 3; give a smaller"):
         Lora(small, rank=4, budget=3 * each)
-    with pytest.raises(InputError, match="takes 1 to 2 "):
+    with pytest.raises(InputError, match="holds 2;"):
         Lora(small, rank=3, budget=3 * each, bias_rate=0.1)
-    with pytest.raises(InputError, match="rank 0"):
-        Lora(small, rank=0)
+    assert Lora(small, budget=3 * each).rank == 3  # not told, it takes what it may
+    for rank, budget in ((-1, 3 * each), (0, each - 1)):
+        with pytest.raises(InputError, match=f"rank {rank}: a rank takes {each:,}"):
+            Lora(small, rank=rank, budget=budget)
 
 
 def test_what_it_costs_on_the_embedded_model() -> None:
     model = Marian.load(find_model("en-de"))
-    assert Lora(model).parameters == 675_840
+    assert (Lora(model).rank, Lora(model).parameters) == (32, 1_351_680)
+    assert Lora(model, rank=16).parameters == 675_840
     assert Lora(model, rank=47).parameters <= 2_000_000
-    with pytest.raises(InputError, match="1 to 47"):
+    with pytest.raises(InputError, match="holds 47"):
         Lora(model, rank=48)
