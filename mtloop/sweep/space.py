@@ -38,7 +38,7 @@ class Range:
     >>> Range(1e-3, 1e-1, log=True).draw(Random(1))
     0.00186
     >>> Range(4, 32, whole=True).draw(Random(1))
-    7
+    8
     """
 
     low: float
@@ -47,6 +47,8 @@ class Range:
     whole: bool = False
 
     def draw(self, random: Random) -> JSON:
+        if self.whole and not self.log:
+            return random.randint(int(self.low), int(self.high))
         if self.log:
             value = math.exp(random.uniform(math.log(self.low), math.log(self.high)))
         else:
