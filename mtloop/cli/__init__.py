@@ -16,6 +16,7 @@ from mtloop.core.errors import MtloopError
 VERBS = {
     "run": "translate a stream and learn from each correction; killed at any moment, it goes on where it was",
     "compare": "several learning methods on one stream: the tables of the 2019 paper, and the report",
+    "tune": "find a method's best settings on one part of a stream, and report on a part not seen",
     "score": "score translations and traces: quality, how fast the system learns, significance",
     "report": "one HTML file with curves, slopes, tables and segments to browse, and pictures",
     "select": "replay human ratings: which policy finds the best systems, and with how few of them",

@@ -27,13 +27,17 @@ Examples:
   mtloop run --data manual.tsv --method smt-adapting --model smt-model --shuffle 1 --out smt.jsonl
 """
 
-EXPERIMENT_OPTIONS = (
+_STREAM = (
     click.option("--data", type=PATH, help="The stream: source and reference (or post-edit)."),
     click.option("--columns", metavar="source=A,target=B", help="Names of the columns in --data."),
     click.option("--model", help="The embedded en-de, a folder, or a hub name; for smt-* a folder.  [default: en-de]"),
     click.option("--beam", type=click.IntRange(min=1), help="Hypotheses side by side.  [default: 1, greedy]"),
+)
+_CUT = (
     click.option("--skip", type=click.IntRange(min=0), help="Leave out the first N segments."),
     click.option("--limit", type=click.IntRange(min=1), help="At most N segments."),
+)
+_HOW = (
     click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the stream first."),
     click.option("--distinct", is_flag=True, default=None, help="Leave out exact repeats of a source."),
     click.option(
@@ -47,7 +51,16 @@ EXPERIMENT_OPTIONS = (
 
 
 def experiment_options(command: Any) -> Any:
-    for option in reversed(EXPERIMENT_OPTIONS):
+    return _with(command, _STREAM + _CUT + _HOW)
+
+
+def stream_options(command: Any) -> Any:
+    """The same, for a verb that cuts the stream itself."""
+    return _with(command, _STREAM + _HOW)
+
+
+def _with(command: Any, options: tuple[Any, ...]) -> Any:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -58,14 +71,23 @@ def experiment_options(command: Any) -> Any:
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
 @click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
 @click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")
+@click.option("--until", type=click.IntRange(min=1), help="Stop after N segments in all; --resume goes on.")
 @click.option("--snapshot", default=100, show_default=True, type=click.IntRange(min=1), help="Steps between snapshots.")
 @click.option("--lang", "language", default="de", show_default=True, help="Target language, for the running scores.")
-def command(out: Path, resume: bool, snapshot: int, language: str, pairs: tuple[str, ...], **options: Any) -> None:
+def command(
+    out: Path,
+    resume: bool,
+    until: int | None,
+    snapshot: int,
+    language: str,
+    pairs: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Translate a stream, learn from each correction, and write what happened to a trace."""
     if out.exists() and not resume:
         raise InputError("is there already; go on with --resume, or choose another name", path=out)
     experiment = make_experiment(pairs, **options)
-    for _ in run_experiment(experiment, out, snapshot, language):
+    for _ in run_experiment(experiment, out, snapshot, language, until):
         pass
     click.echo(out)
 
@@ -93,7 +115,9 @@ def refuse_idle_model(method: str, model: str | None) -> None:
         raise InputError(f"method {method} needs no model; leave out --model")
 
 
-def run_experiment(experiment: Experiment, out: Path, snapshot: int, language: str) -> Iterator[Step]:
+def run_experiment(
+    experiment: Experiment, out: Path, snapshot: int, language: str, until: int | None = None
+) -> Iterator[Step]:
     """Run it, with the trace at `out` and the clock beside it."""
     from mtloop.cli.running import shown
     from mtloop.core.record import record
@@ -102,8 +126,9 @@ def run_experiment(experiment: Experiment, out: Path, snapshot: int, language: s
     stream, when = experiment.stream(), experiment.when()
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
-    steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot)
-    return shown(_clocked(steps, out), len(stream), experiment.method, language)
+    steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot, until=until)
+    total = min(len(stream), until or len(stream))
+    return shown(_clocked(steps, out), total, experiment.method, language)
 
 
 def _clocked(steps: Iterable[Step], out: Path) -> Iterator[Step]:

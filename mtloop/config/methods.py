@@ -83,6 +83,22 @@ def lasso(
     return Lasso(model, rate, bias_rate, strength, hidden_budget, row_budget, _clip(clip))
 
 
+def lora(
+    model: Marian,
+    *,
+    rank: int = 0,
+    rate: float = 5e-3,
+    bias_rate: float = 0.0,
+    seed: int = 1,
+    budget: int = 2_000_000,
+    clip: str = "clip",
+) -> Scope:
+    """Low-rank offsets of every attention and feed-forward matrix learn; `bias_rate` above 0 adds a second bias."""
+    from mtloop.translators.lora import Lora
+
+    return Lora(model, rate, bias_rate, rank, seed, budget, _clip(clip))
+
+
 def memory(
     *, most: float = 0.8, reach: float = 1.5, temperature: float = 0.2, neighbours: int = 8, newest: int = 32
 ) -> Memory:
@@ -121,6 +137,7 @@ SCOPES: dict[str, Callable[..., Scope]] = {
     "top": top,
     "fixed": fixed,
     "lasso": lasso,
+    "lora": lora,
 }
 NO_UPDATES: dict[str, JSON] = {"updates": 0}
 EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
@@ -170,9 +187,11 @@ _NEURAL = (
     Neural("top"),
     Neural("fixed"),
     Neural("lasso"),
+    Neural("lora"),
     Neural("memory"),
     Neural("full+memory"),
     Neural("lasso+memory"),
+    Neural("lora+memory"),
     Neural("full+memory+copy", {"rate": 4e-3, "updates": 2, "kl": 0.3}),
 )
 METHODS: dict[str, Callable[..., Learner]] = {method.name: method for method in _NEURAL}

@@ -28,25 +28,31 @@ def record(
     *,
     schedule: Schedule | None = None,
     every: int = 100,
+    until: int | None = None,
 ) -> Iterator[Step]:
     """`run`, with each step written to `path` before it is yielded; an unfinished trace there is continued.
 
     All steps are yielded, the recorded ones first, so a progress display sees the whole run. A learner that can
-    `save` leaves a snapshot every `every` steps; one that cannot is taught the record again.
+    `save` leaves a snapshot every `every` steps; one that cannot is taught the record again. `until` stops
+    after so many steps in all, with a snapshot: whoever goes on from there learns nothing twice.
     """
     with TraceWriter(path, header) as trace:
         snapshots = Snapshots(Path(path))
         if not trace.past:
             snapshots.clear()  # they are of an earlier run under this name
+        yield from trace.past
+        if until is not None and len(trace.past) >= until:
+            return
         schedule = schedule or Each()
         restored = snapshots.restore(learner, lessons_before_next(trace.past, schedule))
         turns = Turns(stream, learner, judge, trace.past, restored)
-        yield from trace.past
         for step in turns.steps(schedule):
             trace.write(step)
             yield step
-            if (step.index + 1) % every == 0:
+            if (step.index + 1) % every == 0 or step.index + 1 == until:
                 snapshots.save(learner, turns.lessons)
+            if step.index + 1 == until:
+                return
 
 
 def lessons_before_next(past: Sequence[Step], schedule: Schedule) -> int:

@@ -12,6 +12,7 @@ import pytest
 from helpers.said import Said
 from helpers.tiny_marian import demo_pairs, write_tiny
 
+from mtloop.config.methods import settings_of
 from mtloop.core import Trace
 
 Call = Callable[..., Said]
@@ -105,7 +106,8 @@ def test_killed_and_resumed_it_writes_the_same_bytes(
 def test_the_header_says_how_to_run_it_again(whole: bytes, tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_bytes(whole)
     header = Trace.read(tmp_path / "run.jsonl").header
-    assert header.config["settings"] == {"rate": 0.01, "clip": "clip", "beams": 1, "updates": 3, "enough": 2.0}
+    assert header.config["settings"] == settings_of("full")
+    assert {"rate", "clip", "updates", "enough", "kl", "replay", "surprise"} <= settings_of("full").keys()
     assert header.config["method"] == "full"
     assert header.threads == 1
     assert {"mtloop", "torch", "python"} <= header.versions.keys()

@@ -52,6 +52,32 @@ def test_a_snapshot_saves_learning_again(tmp_path: Path) -> None:
     assert Counting.calls == len(STREAM) % 4
 
 
+@pytest.mark.parametrize("make", [Chained, Saved])
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
+def test_stopped_on_purpose_it_goes_on_to_the_same_bytes(
+    tmp_path: Path, make: type[Chained], schedule: Schedule
+) -> None:
+    whole = finished(tmp_path / "whole.jsonl", make(), schedule)
+    path = tmp_path / "part.jsonl"
+    for until in (3, 2, 5, 6):
+        steps = list(record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, every=4, until=until))
+        assert len(steps) == max(until, 3)
+    assert finished(path, make(), schedule) == whole
+
+
+def test_after_stopping_on_purpose_no_lesson_is_learned_twice(tmp_path: Path) -> None:
+    class Counting(Saved):
+        calls = 0
+
+        def learn(self, *lesson):  # type: ignore[no-untyped-def]
+            Counting.calls += 1
+            return super().learn(*lesson)
+
+    for until in (3, 6, len(STREAM)):
+        list(record(tmp_path / "t.jsonl", HEADER, STREAM, Counting(), post_editor, until=until))
+    assert Counting.calls == len(STREAM)
+
+
 def test_a_snapshot_ahead_of_the_trace_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     whole = finished(path, Saved())

@@ -7,6 +7,7 @@ import torch
 
 from mtloop.config.methods import DEFAULT, METHODS, make_learner, takes_model
 from mtloop.core import PostEdit, Proposal, Segment
+from mtloop.core.protocols import Forgetful
 from mtloop.translators.marian.find import find_model
 from mtloop.translators.marian.model import Marian
 
@@ -41,13 +42,14 @@ def test_one_correction_is_enough_for_the_next_segment(model: Marian) -> None:
 def test_a_memory_has_it_right_too_and_forgets_it_when_told(model: Marian) -> None:
     """Before, teach, after; then delete, and it is gone."""
     learner = make_learner("memory", model)
-    later = Segment("2", "The pane shows all records.")
-    before = learner.propose(later).text
-    assert "Bereich" not in before
-    learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
-    assert "Bereich" in learner.propose(later).text
+    later = [Segment("2", "The pane shows all records."), Segment("3", "The pane is empty.")]
+    before = [learner.propose(segment).text for segment in later]
+    assert not any("Bereich" in text for text in before)
+    learner.learn(Proposal(Segment("1", "The pane is open."), ""), PostEdit("Der Bereich ist geöffnet."))
+    assert all("Bereich" in learner.propose(segment).text for segment in later)
+    assert isinstance(learner, Forgetful)
     assert learner.forget(0)
-    assert learner.propose(later).text == before
+    assert [learner.propose(segment).text for segment in later] == before
 
 
 def test_the_default_method_learns_a_term_at_once(model: Marian) -> None:

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+from helpers.said import Said
+from helpers.tiny_marian import demo_pairs, write_tiny
+
+from mtloop.cli import main
+from mtloop.core import Trace
+from mtloop.metrics.effort import KSMR
+from mtloop.metrics.quality import TER
+
+Call = Callable[..., Said]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    write_tiny(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "stream.tsv"
+    rows = [f"{source}\t{target}" for source, target in demo_pairs()[:12]]
+    path.write_text("\n".join(["source\ttarget", *rows, ""]), encoding="utf-8")
+    return path
+
+
+def arguments(model: Path, data: Path, out: Path, *more: object) -> list[str]:
+    given = ["tune", "--data", data, "--model", model, "--method", "bias", "--space", "rate=0.1:5:log", "--trials", 4]
+    given += ["--halving", "--tune-rows", "1-8", "--report-rows", "9-12", "--metric", "ter", "--seed", 3]
+    given += ["--report-metrics", "ter,bleu,r0", "--snapshot", 2, "--jobs", 1, "--out", out, *more]
+    return [str(argument) for argument in given]
+
+
+@pytest.fixture(scope="module")
+def whole(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder and the output of a search that nobody disturbed."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    return out, searched(arguments(model, data, out), out)
+
+
+def searched(arguments: list[str], out: Path) -> str:
+    """What a search in this process prints."""
+    with redirect_stdout(io.StringIO()) as said:
+        main(arguments)
+    return said.getvalue().replace(str(out), "OUT")
+
+
+CHILD = """
+import os, signal, sys
+where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+import mtloop.core.trace, mtloop.core.files, mtloop.translators.delta
+
+calls = 0
+def kill_at(function, before=None):
+    def call(*args, **keywords):
+        global calls
+        calls += 1
+        if calls == nth:
+            if before: before(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*args, **keywords)
+    return call
+
+def half_a_line(trace, line):
+    trace._file.write(line[: len(line) // 2])
+    trace._file.flush()
+
+if where == "write": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, half_a_line)
+if where == "snapshot": mtloop.translators.delta.Delta.write = kill_at(mtloop.translators.delta.Delta.write)
+if where == "file": os.fsync = kill_at(os.fsync)
+from mtloop.cli import main
+main(arguments)
+"""
+
+
+def child(arguments: list[str], where: str, nth: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", CHILD, where, str(nth), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
+def same(out: Path, other: Path) -> None:
+    """The same winner, leaderboard and traces, byte for byte."""
+    names, others = ({path.relative_to(folder) for path in folder.rglob("*.*l")} for folder in (out, other))
+    assert names == others
+    for name in names:
+        if ".meta." not in name.name:  # clock times
+            assert (out / name).read_bytes() == (other / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(("where", "nth"), [("write", 30), ("snapshot", 9), ("file", 8)])
+def test_killed_and_started_again_it_picks_the_same_winner(
+    model: Path, data: Path, whole: tuple[Path, str], tmp_path: Path, where: str, nth: int
+) -> None:
+    out = tmp_path / "out"
+    killed = child(arguments(model, data, out), where, nth)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not (out / "report/winner.jsonl").exists()
+    assert searched(arguments(model, data, out), out) == whole[1]
+    same(out, whole[0])
+
+
+def test_processes_find_what_one_finds_even_if_their_parent_is_killed(model: Path, data: Path, tmp_path: Path) -> None:
+    """Killing the search alone leaves its trials at work; the next search waits for them and goes on."""
+    out, other = tmp_path / "out", tmp_path / "other"
+    command = [sys.executable, "-m", "mtloop", *arguments(model, data, out, "--trials", 2, "--jobs", 2)]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not list(out.glob("trials/*.jsonl")) and first.poll() is None:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.replace(str(out), "OUT") == searched(arguments(model, data, other, "--trials", 2), other)
+    same(out, other)
+
+
+def test_what_it_prints_and_leaves(whole: tuple[Path, str], mtloop: Call, tmp_path: Path) -> None:
+    out, said = whole
+    assert "Tuned on rows 1-8: ter, lower is better." in said
+    assert "Reported on rows 9-12" in said
+    for name in ("baseline", "default", "less baseline"):
+        assert name in said
+    lines = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
+    assert len(lines) == 4
+    assert [line["rows"] for line in lines] == [8, 8, 4, 4]
+    assert not list(out.rglob("*.state"))
+    assert mtloop("run", "--config", out / "winner.toml", "--limit", 2, "--out", tmp_path / "w.jsonl").code == 0
+    header = Trace.read(tmp_path / "w.jsonl").header
+    assert {**header.config["settings"], **lines[0]["settings"]} == header.config["settings"]  # type: ignore[dict-item]
+
+
+def test_several_metrics_by_their_mean_relative_gain(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    given = arguments(model, data, tmp_path / "out", "--metric", "ter,ksmr", "--trials", 2)
+    said = mtloop(*[argument for argument in given if argument != "--halving"])
+    assert said.code == 0, said.err
+    assert "mean of the relative gains over the baseline in ter, ksmr" in said.out
+    best = json.loads((tmp_path / "out/trials.jsonl").read_text().splitlines()[0])
+    baseline = Trace.read(tmp_path / "out/trials/baseline.jsonl").steps
+    base = {metric.name: metric.score(baseline).value for metric in (TER(), KSMR())}
+    gains = [1 - best["scores"][name] / base[name] for name in ("ter", "ksmr")]
+    assert best["value"] == pytest.approx(100 * sum(gains) / 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--report-rows", "8-12"], "rows 1-8 to tune on and rows 8-12 to report on overlap"),
+        (["--report-rows", "9-13"], "the stream has only 12"),
+        (["--tune-rows", "all"], "expected FIRST-LAST"),
+        (["--space", "rat=1:2"], "did you mean 'rate'?"),
+        (["--space", "rate=1:2"], "given twice"),
+        (["--method", "baseline"], "never learns"),
+        (["--method", "ful"], "did you mean 'full'?"),
+        (["--metric", "blue"], "did you mean 'bleu'?"),
+        (["--metric", "slope-ca"], "does not add up"),
+        (["--report-metrics", "terr"], "did you mean 'ter'?"),
+        (["--schedule", "never"], "expected each"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_written(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path, more: list[str], says: str
+) -> None:
+    out = tmp_path / "out"
+    said = mtloop(*arguments(model, data, out, *more))
+    assert said.code == 2
+    assert says in said.err
+    assert len(said.err.splitlines()) == 1
+    assert not out.exists()
+
+
+def test_another_search_in_the_same_folder_is_refused(
+    mtloop: Call, model: Path, data: Path, whole: tuple[Path, str]
+) -> None:
+    said = mtloop(*arguments(model, data, whole[0], "--seed", 4))
+    assert (said.code, said.out) == (2, "")
+    assert "another search (seed differ)" in said.err
+
+
+def test_run_until_stops_and_goes_on(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    given = ["run", "--data", data, "--model", model, "--set", "rate=0.1", "--snapshot", 100]
+    assert mtloop(*given, "--out", tmp_path / "whole.jsonl").code == 0
+    for until in (5, 3, 12):
+        assert mtloop(*given, "--until", until, "--resume", "--out", tmp_path / "part.jsonl").code == 0
+        assert len(Trace.read(tmp_path / "part.jsonl").steps) == max(until, 5)
+    assert (tmp_path / "part.state/000000005").is_dir()
+    assert (tmp_path / "part.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
