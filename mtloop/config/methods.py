@@ -123,11 +123,12 @@ def learning(
     kl: float = 0.0,
     replay: int = 0,
     surprise: float = 0.0,
+    average: float = 0.0,
 ) -> dict[str, Any]:
     """What every method can be told: how to search, how long to learn, and what keeps it honest."""
     from mtloop.translators.honesty import Honesty
 
-    return {"beams": beams, "updates": updates, "enough": enough, "honesty": Honesty(kl, replay, surprise)}
+    return {"beams": beams, "updates": updates, "enough": enough, "honesty": Honesty(kl, replay, surprise, average)}
 
 
 SCOPES: dict[str, Callable[..., Scope]] = {
@@ -218,8 +219,8 @@ def takes_model(method: str) -> bool:
 def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[str, JSON]:
     """Every keyword of a method with its value: what the trace's header keeps.
 
-    >>> settings_of("bias", {"rate": 0.5})
-    {'rate': 0.5, 'clip': 'clip', 'beams': 1, 'updates': 3, 'enough': 2.0, 'kl': 0.0, 'replay': 0, 'surprise': 0.0}
+    >>> settings_of("memory", {"most": 0.5})
+    {'most': 0.5, 'reach': 1.5, 'temperature': 0.2, 'neighbours': 8, 'newest': 32, 'beams': 1}
     """
     found = find_method(method)
     defaults = found.keywords if isinstance(found, Neural) else dict(_keywords(found))

@@ -10,6 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment
+from mtloop.translators.average import Average
 from mtloop.translators.copying import Copying
 from mtloop.translators.delta import Delta
 from mtloop.translators.guard import Guard
@@ -59,6 +60,7 @@ class AdaptiveNMT:
         self.hopeless, self.harm = hopeless, harm
         self.guard, self.limits = guard or Guard(), limits or Limits()
         self.memory, self.copying, self.honesty = memory, copying, honesty or Honesty()
+        self.average = Average(scope, self.honesty.average) if self.honesty.average else None
         self.lessons_ = self.updates_ = 0
         self._encoded: Encoded | None = None  # the source read last: who translates it is likely to learn from it next
 
@@ -87,8 +89,10 @@ class AdaptiveNMT:
 
     def search(self, source: str, prefix: str = "") -> list[Found]:
         """The best translations of one piece, best first; beam search gives as many as it has beams."""
-        encoded = self._read(self.model.source.encode(source))
-        model, bias, advice = self.model, self.scope.extra_bias, self._advice(encoded)
+        speaker: Average | Scope = self.average or self.scope
+        ids, model, bias = self.model.source.encode(source), speaker.model, speaker.extra_bias
+        encoded = model.encode(ids) if self.average else self._read(ids)
+        advice = self._advice(encoded)
         if self.beams == 1 or prefix:
             return [greedy(model, encoded, self.limits, bias, prefix, scored=False, advice=advice)]
         return beam(model, encoded, self.beams, self.limits, bias, advice=advice)
@@ -187,6 +191,8 @@ class AdaptiveNMT:
         except NotFinite:
             return self._reject("not finite", info), lesson
         self.scope.settle()
+        if done and self.average:
+            self.average.follow()
         return Learned(done, info=info), lesson
 
     def _anchor(self, source: list[int], target: list[int]) -> Tensor | None:
@@ -235,16 +241,19 @@ class AdaptiveNMT:
         """What was learned, over the base."""
         counters = {"lessons": self.lessons_, "updates": self.updates_}
         tensors = self.scope.tensors() | (self.memory.tensors() if self.memory else {})
+        tensors |= self.average.tensors() if self.average else {}
         counts = self.copying.counts() if self.copying else {}
         return Delta(self.method, self.base.weights.fingerprint, tensors, counters | counts)
 
     def become(self, delta: Delta) -> None:
         """Take up what was learned before; it must have been learned on this base with this method."""
         delta.check(self.method, self.base.weights.fingerprint)
-        remembered = {name: tensor for name, tensor in delta.tensors.items() if name.startswith("memory/")}
-        self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in remembered})
+        beside = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(("memory/", "average/"))}
+        self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in beside})
+        if self.average:
+            self.average.restore(beside)
         if self.memory is not None:
-            self.memory.restore(remembered)
+            self.memory.restore(beside)
         if self.copying:
             self.copying.restore(delta.counters)
         self._encoded = None

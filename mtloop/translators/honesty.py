@@ -20,12 +20,14 @@ class Honesty:
 
     `kl`: so much of the wish is what the frozen base thinks of the same sentence (a KL term to it), the rest is the
     post-edit. `replay`: so many earlier pairs are looked at again after each lesson, one update each. `surprise`: a
-    loss (nats a token) below which the pace falls with it: what was nearly known moves little.
+    loss (nats a token) below which the pace falls with it: what was nearly known moves little. `average`: the model
+    speaks with a moving average of its weights, which goes so much of the way to the newest after each lesson.
     """
 
     kl: float = 0.0
     replay: int = 0
     surprise: float = 0.0
+    average: float = 0.0
 
     def temper(self, lesson: Lesson, anchor: Tensor | None) -> Lesson:
         """The lesson as it shall be learned; `anchor` is what the base thinks of it."""

@@ -53,7 +53,7 @@ class Lasso:
         rates = {name: step_size(gradient.norm(), rate, self.clip) for name, gradient in gradients.items()}
         with torch.no_grad():
             self._before = self._before or self.tensors()
-            self._move_bias(lesson.error)
+            self._move_bias(lesson)
             self._move_hidden(gradients, rates)
             self._move_rows(gradients, rates)
         self._check_budget()
@@ -95,9 +95,10 @@ class Lasso:
         self._check_budget()
         self.model = self._compose()
 
-    def _move_bias(self, error: Tensor) -> None:
-        gradient = error.sum(0)
-        self.extra_bias -= gradient * step_size(float(gradient.norm()), self.bias_rate, self.clip)
+    def _move_bias(self, lesson: Lesson) -> None:
+        gradient = lesson.error.sum(0)
+        rate = step_size(float(gradient.norm()), self.bias_rate * lesson.pace, self.clip)
+        self.extra_bias -= gradient * rate
 
     def _move_hidden(self, gradients: Mapping[str, Gradient], rates: Mapping[str, float]) -> None:
         """Step and shrink every hidden tensor; write out only those that stay."""

@@ -91,8 +91,8 @@ class Lora:
 
     @torch.no_grad()
     def update(self, lesson: Lesson) -> None:
-        pairs = self._moved(lesson.gradients())
-        bias = self._moved_bias(lesson.error)
+        pairs = self._moved(lesson.gradients(), lesson.pace)
+        bias = self._moved_bias(lesson.error, lesson.pace)
         if self._before is None:
             self._before = self.pairs_, self.extra_bias
         self.pairs_, self.extra_bias = pairs, bias
@@ -133,22 +133,22 @@ class Lora:
     def _no_bias(self) -> Tensor | None:
         return torch.zeros(len(self.base.weights[LOGITS_BIAS])) if self.bias_rate else None
 
-    def _moved(self, gradients: Mapping[str, Gradient]) -> dict[str, Pair]:
+    def _moved(self, gradients: Mapping[str, Gradient], pace: float) -> dict[str, Pair]:
         """Every pair one step on, each of its two matrices clipped by itself."""
         moves = {block: self.pairs_[block].gradients(*self._product(block, gradients)) for block in self._blocks}
         norms = torch.stack(torch._foreach_norm([tensor for move in moves.values() for tensor in move])).tolist()
-        rates = [step_size(norm, self.rate, self.clip) for norm in norms]
+        rates = [step_size(norm, self.rate * pace, self.clip) for norm in norms]
         moved = {}
         for (block, (db, da)), rate_b, rate_a in zip(moves.items(), rates[::2], rates[1::2], strict=True):
             old = self.pairs_[block]
             moved[block] = Pair(old.b.sub(db, alpha=rate_b), old.a.sub(da, alpha=rate_a))
         return moved
 
-    def _moved_bias(self, error: Tensor) -> Tensor | None:
+    def _moved_bias(self, error: Tensor, pace: float) -> Tensor | None:
         if self.extra_bias is None:
             return None
         gradient = error.sum(0)
-        return self.extra_bias - gradient * step_size(float(gradient.norm()), self.bias_rate, self.clip)
+        return self.extra_bias - gradient * step_size(float(gradient.norm()), self.bias_rate * pace, self.clip)
 
     def _product(self, block: str, gradients: Mapping[str, Gradient]) -> tuple[Tensor, Tensor]:
         """A block's error and input; its members read the same input."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 import torch
 from helpers.tiny_marian import demo_pairs
 
+from mtloop.config.methods import make_learner
+from mtloop.core import PostEdit, Proposal, Segment
+from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.honesty import Honesty
 from mtloop.translators.marian.lesson import Lesson, study
 from mtloop.translators.marian.model import Marian
@@ -58,3 +64,37 @@ def test_earlier_pairs_are_drawn_again_the_same_way_and_never_the_newest() -> No
     assert all(9 not in honesty.earlier(lesson, pairs) for lesson in range(50))
     assert honesty.earlier(1, [0]) == []
     assert Honesty().earlier(7, pairs) == []
+
+
+@pytest.mark.parametrize("method", ["bias", "full", "top", "lasso", "lora"])
+def test_an_average_of_everything_is_the_newest_and_less_lags_behind(small: Marian, method: str) -> None:
+    """With share 1 the average speaks as the model does; with less it is between the base and the model."""
+    plain, whole, half = (make_learner(method, small, {"average": share}) for share in (0.0, 1.0, 0.5))
+    for source, target in PAIRS[:4]:
+        for system in (plain, whole, half):
+            system.learn(Proposal(Segment("1", source), ""), PostEdit(target))
+    segments = [Segment("1", source) for source, _ in PAIRS]
+    assert [plain.propose(s).text for s in segments] == [whole.propose(s).text for s in segments]
+    assert isinstance(half, AdaptiveNMT)
+    assert half.average is not None
+    if half.scope.extra_bias is not None and half.average.extra_bias is not None:
+        assert float(half.average.extra_bias.norm()) < float(half.scope.extra_bias.norm()) + 1e-6
+    for name in half.scope.names & {"model.decoder.layers.1.fc1.weight"}:
+        base, fast, slow = (model.weights[name] for model in (small, half.model, half.average.model))
+        assert float((slow - base).norm()) < float((fast - base).norm()) or torch.equal(fast, base)
+
+
+def test_an_average_is_saved_with_the_delta(small: Marian, tmp_path: Path) -> None:
+    one, other = (make_learner("full", small, {"average": 0.3}) for _ in range(2))
+    assert isinstance(one, AdaptiveNMT)
+    assert isinstance(other, AdaptiveNMT)
+    for source, target in PAIRS[:3]:
+        one.learn(Proposal(Segment("1", source), ""), PostEdit(target))
+    one.save(tmp_path)
+    other.load(tmp_path)
+    for source, target in PAIRS[3:5]:
+        for system in (one, other):
+            system.learn(Proposal(Segment("1", source), ""), PostEdit(target))
+    ours, theirs = one.delta().tensors, other.delta().tensors
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)

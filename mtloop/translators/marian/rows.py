@@ -31,6 +31,10 @@ class SparseRows:
         rows[held] = self.values[where[held].long()]
         return rows
 
+    def added(self, table: Tensor) -> Tensor:
+        """A table with these rows in it, written out."""
+        return table.index_add(0, self.ids, self.values) if len(self) else table
+
     def add_logits(self, logits: Tensor, states: Tensor) -> Tensor:
         """What these rows of an output matrix add to the logits of some states."""
         return logits.index_add_(1, self.ids, states @ self.values.t()) if len(self) else logits
