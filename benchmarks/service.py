@@ -25,6 +25,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 from fastapi import FastAPI
@@ -132,7 +133,7 @@ async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm
 @contextmanager
 def serving(command: list[str], environment: dict[str, str], port: int) -> Iterator[None]:
     """A server process, ended when the block ends."""
-    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, stdout=DEVNULL, stderr=DEVNULL)
     try:
         asyncio.run(_listening(port))
         yield
@@ -260,7 +261,7 @@ def importing(name: str, settings: Settings, count: int, folder: Path) -> None:
     files = ["--source", str(folder / "en.txt"), "--reference", str(folder / "de.txt")]
     start = time.perf_counter()
     command = [sys.executable, "-m", "mtloop", "task", "create", f"big{count}", "--kind", "training", *files, *target]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=DEVNULL)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"{name}: {count:,} sentences imported in {seconds:.0f} s, at most {peak:.0f} MB")

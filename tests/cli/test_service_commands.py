@@ -128,7 +128,15 @@ def _cumulative(found: Any) -> float:
 def test_tasks_are_listed_changed_and_deleted(mtloop: Mtloop, data: Path) -> None:
     create(mtloop, data)
     where = ("--folder", data / "d")
-    assert mtloop("task", "list", *where).out.splitlines()[1].split() == ["tiny", "mock", "20", "0", "0", "running", "open"]
+    assert mtloop("task", "list", *where).out.splitlines()[1].split() == [
+        "tiny",
+        "mock",
+        "20",
+        "0",
+        "0",
+        "running",
+        "open",
+    ]
     assert mtloop("task", "stop", "tiny", *where).code == 0
     assert "stopped" in mtloop("task", "list", *where).out
     assert create(mtloop, data).err.startswith("mtloop: task 'tiny' is there already")
