@@ -49,6 +49,9 @@ REFERENCE = (
 SAID = "Drehen Sie den Griff von Schublade 7 nach links, bis es klickt, dann ziehen Sie ihn vorsichtig zu sich."
 
 
+SLICES = 12
+
+
 class Translation(BaseModel):
     id: str
     translation: str
@@ -246,9 +249,12 @@ def flatness(name: str, settings: Settings, args: argparse.Namespace, folder: Pa
     found: dict[int, list[float]] = {1_000: [], args.deep: []}
     asyncio.run(advance(settings, people[:4], 1_000))
     asyncio.run(advance(settings, people[4:], args.deep))
-    for _ in range(args.rounds):
-        for position, some in ((1_000, people[:4]), (args.deep, people[4:])):
-            found[position].append(run_service(settings, some, args.seconds).p50)
+    port = free_port()
+    environment = replace(settings, port=port, rate=0, quota=0).environment()
+    with serving(["-m", "mtloop", "serve"], environment, port):
+        for _ in range(SLICES):  # in turns, so that whatever else the machine does falls on both
+            for position, some in ((1_000, people[:4]), (args.deep, people[4:])):
+                found[position].append(asyncio.run(measure(port, some, 1.0, warm=0.2)).p50)
     near, deep = (statistics.median(found[position]) for position in (1_000, args.deep))
     ratio = statistics.median(b / a for a, b in zip(found[1_000], found[args.deep], strict=True))
     print(f"{name}: p50 {near:.2f} ms at 1,000, {deep:.2f} ms at {args.deep:,}: {ratio:.2f} times (4 participants)")
