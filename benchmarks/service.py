@@ -148,11 +148,12 @@ def serving(command: list[str], environment: dict[str, str], port: int) -> Itera
 async def _listening(port: int) -> None:
     for _ in range(300):
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
+            connection = await Connection.open(port, "")
+            await connection.ask("GET", "/openapi.json")  # the socket listens before the application has started
+        except (OSError, asyncio.IncompleteReadError):
             await asyncio.sleep(0.1)
             continue
-        writer.close()
+        connection.close()
         return
     raise RuntimeError("the server does not start")
 
