@@ -1,12 +1,12 @@
 """How fast the service runs the loop (next source, translation, one durable reward), against FastAPI doing nothing.
 
     python benchmarks/service.py                         SQLite and a PostgreSQL started for the occasion
-    python benchmarks/service.py --databases sqlite --participants 16 --seconds 5
+    python benchmarks/service.py --databases sqlite --participants 16 --rounds 5
     python benchmarks/service.py --deep 1000000          also: latency at a position so deep, against position 1,000
     python benchmarks/service.py --import 1300000        also: seconds and memory to create a task of this size
 
-Every round measures the no-op application and then each database, with the same requests from the same load generator
-on the same machine; ratios are taken within a round and the median over the rounds is printed.
+All servers run throughout. Every round measures the no-op application and then each database for a moment, with the
+same requests from the same load generator; ratios are taken within a round, the median over the rounds is printed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 from fastapi import FastAPI
@@ -46,6 +47,9 @@ REFERENCE = (
     "Drehen Sie den Griff der Schublade {n} nach links, bis er einrastet, und ziehen Sie sie dann leicht heraus."
 )
 SAID = "Drehen Sie den Griff von Schublade 7 nach links, bis es klickt, dann ziehen Sie ihn vorsichtig zu sich."
+
+
+SLICES = 12
 
 
 class Translation(BaseModel):
@@ -132,7 +136,7 @@ async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm
 @contextmanager
 def serving(command: list[str], environment: dict[str, str], port: int) -> Iterator[None]:
     """A server process, ended when the block ends."""
-    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, stdout=DEVNULL, stderr=DEVNULL)
     try:
         asyncio.run(_listening(port))
         yield
@@ -144,11 +148,12 @@ def serving(command: list[str], environment: dict[str, str], port: int) -> Itera
 async def _listening(port: int) -> None:
     for _ in range(300):
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
+            connection = await Connection.open(port, "")
+            await connection.ask("GET", "/openapi.json")  # the socket listens before the application has started
+        except (OSError, asyncio.IncompleteReadError):
             await asyncio.sleep(0.1)
             continue
-        writer.close()
+        connection.close()
         return
     raise RuntimeError("the server does not start")
 
@@ -215,28 +220,33 @@ async def advance(settings: Settings, people: list[tuple[str, str]], position: i
 
 
 def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Path) -> None:
-    """Rounds of no-op and databases."""
+    """The no-op and the databases in turns, so that whatever else the machine does falls on all of them."""
     people = {name: asyncio.run(prepare(one, 200_000, args.participants, folder)) for name, one in settings.items()}
+    people["no-op"] = [("k", "r")] * args.participants
     results: dict[str, list[Result]] = {name: [] for name in ("no-op", *settings)}
-    for _ in range(args.rounds):
-        port = free_port()
-        with serving([__file__, "--serve-noop", str(port)], {}, port):
-            results["no-op"].append(asyncio.run(measure(port, [("k", "r")] * args.participants, args.seconds)))
+    with ExitStack() as running:
+        ports = {"no-op": free_port()}
+        running.enter_context(serving([__file__, "--serve-noop", str(ports["no-op"])], {}, ports["no-op"]))
         for name, one in settings.items():
-            results[name].append(run_service(one, people[name], args.seconds))
+            ports[name] = running.enter_context(service(one))
+        for _ in range(args.rounds):
+            for name, found in results.items():
+                found.append(asyncio.run(measure(ports[name], people[name], args.seconds, warm=0.3)))
     print(f"{args.participants} participants, {args.rounds} rounds of {args.seconds:g} s; loop = GET next + POST")
     print(f"{'':12}{'loops/s':>10}{'p50 ms':>10}{'p99 ms':>10}{'of no-op':>10}")
     for name, found in results.items():
         ratio = statistics.median(a.loops / b.loops for a, b in zip(found, results["no-op"], strict=True))
         middle = [statistics.median(getattr(one, field) for one in found) for field in ("loops", "p50", "p99")]
-        print(f"{name:12}{middle[0]:10.0f}{middle[1]:10.1f}{middle[2]:10.1f}{ratio:10.2f}")
+        print(f"{name:12}{middle[0]:10.0f}{middle[1]:10.1f}{middle[2]:10.1f}{ratio:10.2f}", flush=True)
 
 
-def run_service(settings: Settings, people: list[tuple[str, str]], seconds: float) -> Result:
+@contextmanager
+def service(settings: Settings) -> Iterator[int]:
+    """The service over a database; the port it listens on."""
     port = free_port()
     environment = replace(settings, port=port, rate=0, quota=0).environment()
     with serving(["-m", "mtloop", "serve"], environment, port):
-        return asyncio.run(measure(port, people, seconds))
+        yield port
 
 
 def flatness(name: str, settings: Settings, args: argparse.Namespace, folder: Path) -> None:
@@ -245,9 +255,10 @@ def flatness(name: str, settings: Settings, args: argparse.Namespace, folder: Pa
     found: dict[int, list[float]] = {1_000: [], args.deep: []}
     asyncio.run(advance(settings, people[:4], 1_000))
     asyncio.run(advance(settings, people[4:], args.deep))
-    for _ in range(args.rounds):
-        for position, some in ((1_000, people[:4]), (args.deep, people[4:])):
-            found[position].append(run_service(settings, some, args.seconds).p50)
+    with service(settings) as port:
+        for _ in range(SLICES):  # in turns, so that whatever else the machine does falls on both
+            for position, some in ((1_000, people[:4]), (args.deep, people[4:])):
+                found[position].append(asyncio.run(measure(port, some, 1.0, warm=0.2)).p50)
     near, deep = (statistics.median(found[position]) for position in (1_000, args.deep))
     ratio = statistics.median(b / a for a, b in zip(found[1_000], found[args.deep], strict=True))
     print(f"{name}: p50 {near:.2f} ms at 1,000, {deep:.2f} ms at {args.deep:,}: {ratio:.2f} times (4 participants)")
@@ -260,7 +271,7 @@ def importing(name: str, settings: Settings, count: int, folder: Path) -> None:
     files = ["--source", str(folder / "en.txt"), "--reference", str(folder / "de.txt")]
     start = time.perf_counter()
     command = [sys.executable, "-m", "mtloop", "task", "create", f"big{count}", "--kind", "training", *files, *target]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=DEVNULL)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"{name}: {count:,} sentences imported in {seconds:.0f} s, at most {peak:.0f} MB")
@@ -269,9 +280,9 @@ def importing(name: str, settings: Settings, count: int, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--databases", default="sqlite,postgresql")
-    parser.add_argument("--participants", type=int, default=32)
-    parser.add_argument("--seconds", type=float, default=8)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--participants", type=int, default=128)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--deep", type=int, default=0)
     parser.add_argument("--import", type=int, default=0, dest="count")
     parser.add_argument("--serve-noop", type=int, default=0, help=argparse.SUPPRESS)

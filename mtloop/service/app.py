@@ -44,6 +44,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     for router in (tasks.router, runs.router, results.router, operations.router, pages.router):
         app.include_router(router)
+    app.router.routes[:0] = runs.BARE
     for kind in (Refused, RequestValidationError, HTTPException, SQLAlchemyError, OSError):
         app.add_exception_handler(kind, _answered)
     app.add_exception_handler(Exception, _unexpected)

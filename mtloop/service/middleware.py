@@ -7,7 +7,6 @@ import secrets
 import time
 from typing import Any
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mtloop.service.telemetry import LOGGER, Meters
@@ -31,7 +30,8 @@ class Watch:
 
     def __init__(self, app: ASGIApp, meters: Meters, secure: bool) -> None:
         self._app, self._meters = app, meters
-        self._headers = HEADERS | ({"strict-transport-security": HSTS} if secure else {})
+        headers = HEADERS | ({"strict-transport-security": HSTS} if secure else {})
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -44,10 +44,9 @@ class Watch:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                headers["x-request-id"] = request_id
-                for name, value in self._headers.items():
-                    headers.setdefault(name, value)
+                own = {name for name, _ in message["headers"]}
+                added = [(name, value) for name, value in self._headers if name not in own]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode()), *added]
             await send(message)
 
         try:

@@ -21,6 +21,8 @@ def serve(settings: Settings) -> None:
     """Serve until told to stop; requests that have begun are answered first."""
     listening = listen(settings.host, settings.port)
     os.environ.update(settings.environment())
+    host, port = listening.getsockname()[:2]
+    print(f"http://{host}:{port}", flush=True)
     config = uvicorn.Config(
         FACTORY,
         factory=True,

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import command
 from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
@@ -102,7 +102,7 @@ class Store:
     def connect(cls, url: str, pool: int = 5) -> Store:
         """The engine connects when it is first used."""
         if not url.startswith("sqlite"):
-            return cls(create_async_engine(url, pool_size=pool, pool_pre_ping=True, max_overflow=pool))
+            return cls(create_async_engine(url, pool_size=pool, max_overflow=pool))
         _make_folder(url)
         engine = create_async_engine(url, pool_size=pool, max_overflow=pool)
         sa.event.listen(engine.sync_engine, "connect", _set_pragmas)
@@ -584,6 +584,10 @@ def _begin_sqlite(connection: sa.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+def _script() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
 def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
@@ -591,14 +595,15 @@ def _config() -> Config:
 
 
 def _upgrade(connection: sa.Connection) -> None:
-    config = _config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    config, script = _config(), _script()
+    with EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs("head", at)) as environment:
+        environment.configure(connection=connection, render_as_batch=True)
+        environment.run_migrations()
 
 
 def _is_current(connection: sa.Connection) -> bool:
     at = MigrationContext.configure(connection).get_current_revision()
-    return at == ScriptDirectory.from_config(_config()).get_current_head()
+    return at == _script().get_current_head()
 
 
 def is_outage(error: Exception) -> bool:

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
@@ -59,7 +60,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "time": f"{_second(int(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "event": record.getMessage(),
         }
@@ -69,6 +70,11 @@ class JsonLines(logging.Formatter):
             line["error"] = record.exc_info[0].__name__
             line["at"] = _places(record.exc_info[2])
         return json.dumps(line, ensure_ascii=False)
+
+
+@lru_cache(maxsize=4)
+def _second(when: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when))
 
 
 def _places(traceback: Any) -> list[str]:

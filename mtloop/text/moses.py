@@ -33,8 +33,8 @@ def _normaliser(language: str) -> Any:
 def normalise(text: str, language: str) -> str:
     """Punctuation as Moses' normalize-punctuation.perl has it.
 
-    >>> normalise("Click “OK” – then “Close”…", "en")
-    'Click "OK" - then "Close"...'
+    >>> normalise("Click “OK” – then “Close”", "en")
+    'Click "OK" - then "Close"'
     """
     return str(_normaliser(base_language(language)).normalize(text))
 

@@ -81,6 +81,7 @@ print("ready", flush=True)
 for line in sys.stdin:
     child = os.fork()
     if not child:
+        os.dup2(2, 1)  # what it prints is not ours to read
         serve(Settings.read())
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
+from starlette.routing import Route
 
 from mtloop.service.access import Known
 from mtloop.service.desk import Asked, Given, HandedIn, Rewarded, Stale
@@ -116,7 +117,8 @@ async def next_sentence(run: str, request: Request) -> Response:
     async def ask(known: Known) -> Given | Problem | Stale:
         return await here.desk.next(Asked(known.run, known.task, known.epoch))
 
-    return answer(given_json(await _at_the_desk(here, request, run, ask)))
+    known = await here.access.run(request, run)
+    return answer(given_json(await _at_the_desk(here, request, known, ask)))
 
 
 @router.post(
@@ -137,7 +139,7 @@ async def translate(run: str, request: Request) -> Response:
     async def hand_in(known: Known) -> Rewarded | Problem | Stale:
         return await here.desk.submit(HandedIn(known.run, known.task, known.epoch, body.id, text))
 
-    rewarded = await _at_the_desk(here, request, run, hand_in)
+    rewarded = await _at_the_desk(here, request, known, hand_in)
     here.meters.rewards.inc()
     return answer(rewarded_json(rewarded))
 
@@ -170,10 +172,9 @@ async def _fresh(here: Service, request: Request, run: str) -> Known:
 
 
 async def _at_the_desk(
-    here: Service, request: Request, run: str, ask: Callable[[Known], Awaitable[T | Problem | Stale]]
+    here: Service, request: Request, known: Known, ask: Callable[[Known], Awaitable[T | Problem | Stale]]
 ) -> T:
     """Ask; where the asker's key or task has changed since they were looked up, look again."""
-    known = await here.access.run(request, run)
     await here.limits.charge(known.participant.id)
     for _ in range(PATIENCE):
         result = await ask(known)
@@ -182,5 +183,22 @@ async def _at_the_desk(
         if not isinstance(result, Stale):
             return result
         here.forget()
-        known = await here.access.run(request, run)
+        known = await here.access.run(request, known.run.token)
     raise Refused(AWAY)
+
+
+def _bare(method: str, path: str, endpoint: Callable[[str, Request], Awaitable[Response]]) -> Route:
+    async def answered(request: Request) -> Response:
+        request.scope["route"] = route  # for the log
+        return await endpoint(request.path_params["run"], request)
+
+    route = Route(path, answered, methods=[method])
+    return route
+
+
+BARE = [
+    _bare("GET", "/v1/runs/{run}/next", next_sentence),
+    _bare("POST", "/v1/runs/{run}/translations", translate),
+]
+"""The two routes of the loop once more, without FastAPI's own work, which they have no use for: they read and check
+what comes in themselves. They stand before the others; those above are what the description is made of."""

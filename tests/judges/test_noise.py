@@ -1,0 +1,48 @@
+"""Simulated people: coarse, unsteady, strict or kind."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtloop.core.errors import InputError
+from mtloop.judges import Noise
+from mtloop.judges.noise import deviation
+
+REWARDS = st.floats(0, 1)
+
+
+@given(REWARDS, st.floats(0.1, 10), st.floats(0, 3), st.integers(0, 20), st.integers())
+def test_a_reward_stays_a_reward(reward: float, skew: float, variance: float, steps: int, seed: int) -> None:
+    given = Noise(skew, variance, steps)(reward, random.Random(seed))
+    assert 0 <= given <= 1
+    assert not steps or given * steps == pytest.approx(round(given * steps))
+
+
+@given(REWARDS)
+def test_no_noise_changes_nothing(reward: float) -> None:
+    assert Noise()(reward, random.Random(1)) == reward
+    assert not Noise()
+
+
+@given(REWARDS)
+def test_harsh_raters_give_less_and_kind_ones_more(reward: float) -> None:
+    rng = random.Random(1)
+    assert Noise(skew=2)(reward, rng) <= reward <= Noise(skew=0.5)(reward, rng)
+
+
+def test_variance_spreads_as_the_fit_says() -> None:
+    rng = random.Random(1)
+    given = [Noise(variance=0.5)(0.5, rng) for _ in range(5000)]
+    assert statistics.mean(given) == pytest.approx(0.5, abs=0.01)
+    assert statistics.stdev(given) == pytest.approx(0.5 * deviation(0.5), abs=0.01)
+
+
+@pytest.mark.parametrize("wrong", [{"skew": 0}, {"variance": -1}, {"granularity": -1}, {"granularity": 1.5}])
+def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        Noise(**wrong)  # type: ignore[arg-type]
