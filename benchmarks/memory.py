@@ -1,0 +1,73 @@
+"""What a memory adds to decoding, and how it grows: `memory` against `baseline`, sentence by sentence in one run.
+
+    python benchmarks/memory.py --data FILE.tsv.xz [--stored 500,1000,2000,5000] [--sentences 40] [--threads 1]
+
+The first segments of the data are confirmed, further ones are translated. Times are of this process alone
+(`process_time`), so that a busy machine disturbs the ratio little; output lengths differ, so the unit is a token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from mtloop.config.engines import set_threads
+from mtloop.config.methods import make_learner
+from mtloop.core import PostEdit, Proposal, Segment, Truth
+from mtloop.data import first, read
+from mtloop.translators.adaptive import AdaptiveNMT
+from mtloop.translators.marian.find import find_model
+from mtloop.translators.marian.model import Marian
+
+
+def main() -> None:
+    options = parse()
+    set_threads(options.threads)
+    model = Marian.load(find_model(options.model))
+    sizes = sorted(map(int, options.stored.split(",")))
+    stream = list(first(read(options.data), sizes[-1] + options.sentences))
+    new = [segment for segment, _ in stream[-options.sentences :]]
+    plain, memory = (make_learner(name, model) for name in ("baseline", "memory"))
+    assert isinstance(plain, AdaptiveNMT)
+    assert isinstance(memory, AdaptiveNMT)
+    print(f"{len(new)} sentences, {options.threads} thread(s)\n\n{'segments':>8} {'states':>8} {'MB':>6} {'ratio':>6}")
+    done = 0
+    for size in sizes:
+        for pair in stream[done:size]:
+            confirm(memory, *pair)
+        done = size
+        assert memory.memory is not None
+        megabytes = sum(tensor.numel() * tensor.element_size() for tensor in memory.memory.tensors().values()) / 1e6
+        print(f"{size:8} {memory.memory.states:8} {megabytes:6.1f} {ratio(plain, memory, new):6.2f}", flush=True)
+
+
+def confirm(learner: AdaptiveNMT, segment: Segment, truth: Truth) -> None:
+    learner.learn(Proposal(segment, ""), PostEdit(truth.references[0]))
+
+
+def ratio(plain: AdaptiveNMT, memory: AdaptiveNMT, segments: list[Segment]) -> float:
+    """Time a token of one over that of the other."""
+    seconds, tokens = {plain: 0.0, memory: 0.0}, {plain: 0, memory: 0}
+    for segment in segments:
+        for learner in (plain, memory):
+            start = time.process_time()
+            found = learner.search(segment.source)[0]
+            seconds[learner] += time.process_time() - start
+            tokens[learner] += len(found.ids)
+            learner.search("x")  # the source just read is kept; the next one shall find nothing
+    return (seconds[memory] / tokens[memory]) / (seconds[plain] / tokens[plain])
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--stored", default="500,1000,2000,5000")
+    parser.add_argument("--sentences", type=int, default=40)
+    parser.add_argument("--threads", type=int, default=1)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
