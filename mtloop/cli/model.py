@@ -13,6 +13,7 @@ EPILOG = """
 \b
 Examples:
   mtloop model info en-de
+  mtloop model info full.state/000000200/delta.safetensors   (what was learned, and how much it costs)
   mtloop model convert opus-mt-en-it opus-mt-en-it-safe     (a hub model that only has a .bin)
   mtloop model choose --data heldout.tsv --out fixed.json    (what method `fixed` learns)
 """
@@ -40,7 +41,10 @@ def convert(folder: Path, out: Path, half: bool) -> None:
 @command.command()
 @click.argument("name", default="en-de")
 def info(name: str) -> None:
-    """Say what a model is: shape, vocabularies, parameters, fingerprint."""
+    """Say what a model is: shape, vocabularies, parameters, fingerprint; or what a delta holds, and its size."""
+    if name.endswith(".safetensors"):
+        _info_of_delta(name)
+        return
     from mtloop.translators.marian.find import find_model
     from mtloop.translators.marian.model import Marian
 
@@ -52,6 +56,18 @@ def info(name: str) -> None:
     click.echo(f"vocabulary   {len(model.source)} source, {len(model.target)} target")
     click.echo(f"parameters   {parameters:,}")
     click.echo(f"fingerprint  {weights.fingerprint}")
+
+
+def _info_of_delta(path: str) -> None:
+    from mtloop.translators.delta import Delta
+
+    delta = Delta.read(path)
+    click.echo(f"method       {delta.method}")
+    click.echo(f"learned      {delta.counters['lessons']:,} lessons, {delta.counters['updates']:,} updates")
+    click.echo(f"parameters   {delta.parameters:,}")
+    click.echo(f"memory       {delta.remembered:,} segments")
+    click.echo(f"bytes        {delta.size:,}")
+    click.echo(f"base         {delta.base}")
 
 
 @command.command()

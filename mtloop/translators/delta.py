@@ -24,7 +24,14 @@ class Delta:
 
     @property
     def parameters(self) -> int:
-        return sum(tensor.numel() for name, tensor in self.tensors.items() if not name.endswith("/ids"))
+        """Numbers that are weights; ids say where they go, and a memory has none."""
+        learned = (tensor for name, tensor in self.tensors.items() if not name.startswith("memory/"))
+        return sum(tensor.numel() for tensor in learned if tensor.is_floating_point())
+
+    @property
+    def remembered(self) -> int:
+        """Confirmed segments in its memory."""
+        return len(self.tensors.get("memory/lessons", ()))
 
     @property
     def size(self) -> int:

@@ -228,6 +228,17 @@ def test_a_delta_for_another_base(mtloop: Call, data: Path, model: Path, tmp_pat
     assert "another base model" in said.err
 
 
+def test_a_delta_says_what_it_holds_and_what_it_costs(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    run = ["run", "--data", data, "--model", model, "--method", "lora+memory", "--limit", 3, "--snapshot", 3]
+    assert mtloop(*run, "--out", tmp_path / "r.jsonl").code == 0
+    delta = tmp_path / "r.state" / "000000003" / "delta.safetensors"
+    said = dict(line.split(maxsplit=1) for line in mtloop("model", "info", delta).out.splitlines())
+    assert said["method"] == "lora+memory"
+    assert said["memory"] == "3 segments"
+    assert 0 < int(said["bytes"].replace(",", "")) <= delta.stat().st_size
+    assert mtloop("model", "info", tmp_path / "none.safetensors").code == 2
+
+
 def test_a_model_that_only_has_a_bin_is_converted(mtloop: Call, model: Path, tmp_path: Path) -> None:
     import torch
     from safetensors.torch import load_file
