@@ -82,7 +82,7 @@ def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options
     for method in methods:  # a wrong name is found before an hour of work
         settings_of(method)
     for method in methods:
-        make_experiment(method=method, **options).when()
+        make_experiment(method=method, **_fitting(method, options)).when()
     traces = [out / f"{method}.jsonl" for method in methods]
     out.mkdir(parents=True, exist_ok=True)
     commands = [_command(method, trace, language, options) for method, trace in zip(methods, traces, strict=True)]
@@ -122,9 +122,15 @@ def compare_traces(
     click.echo(f"The report: {written[0]}")
 
 
-def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -> list[str]:
+def _fitting(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that mean something to a method: one without a model has none to search with."""
     from mtloop.config.methods import takes_model
 
+    idle = () if takes_model(method) else ("model", "beam")
+    return {name: value for name, value in options.items() if name not in idle}
+
+
+def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -> list[str]:
     arguments = [
         sys.executable,
         "-m",
@@ -138,10 +144,7 @@ def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -
         "--lang",
         language,
     ]
-    idle = () if takes_model(method) else ("model", "beam")
-    for name, value in options.items():
-        if name in idle:
-            continue
+    for name, value in _fitting(method, options).items():
         if value is True:
             arguments.append(f"--{name}")
         elif value is not None:

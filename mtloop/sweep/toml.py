@@ -12,18 +12,17 @@ from mtloop.core.types import JSON
 def to_toml(experiment: Experiment, leave_out: Iterable[str] = (), note: str = "") -> str:
     """Every field that differs from its default, then the method's settings.
 
-    >>> print(to_toml(Experiment("manual.tsv", settings={"rate": 0.005}), note="tuned"), end="")
+    >>> print(to_toml(Experiment("manual.tsv", "full", settings={"rate": 0.005}), note="tuned"), end="")
     # tuned
     data = "manual.tsv"
     method = "full"
-    model = "en-de"
     <BLANKLINE>
     [settings]
     rate = 0.005
     """
     default = Experiment(experiment.data)
     fields = [name for name in Experiment.__dataclass_fields__ if name not in {"settings", *leave_out}]
-    always = ("data", "method", "model")
+    always = ("data", "method")
     kept = [name for name in fields if name in always or getattr(experiment, name) != getattr(default, name)]
     lines = [f"# {line}" for line in note.splitlines()]
     lines += [f"{name} = {_value(getattr(experiment, name))}" for name in kept]

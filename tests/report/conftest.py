@@ -58,7 +58,7 @@ def hostile_report(hostile: Evaluation, tmp_path_factory: pytest.TempPathFactory
     return out
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # an open browser holds the event loop, and other modules need it
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
         yield browser
@@ -97,7 +97,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
         context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def opened(browser: Browser, report: Path) -> Page:
     """The page for all tests that change nothing but its controls: loading it takes longest."""
     return Watched(browser.new_page()).open(report)

@@ -39,7 +39,7 @@ def data(tmp_path: Path) -> Path:
 
 def plan(data: Path, **changes: object) -> Plan:
     keywords = {"space": ["rate=1e-3:1:log"], "tune": Rows(1, 24), "report": Rows(25, 40), "trials": 8, "factor": 2}
-    return Plan(Experiment(str(data)), **keywords | changes)  # type: ignore[arg-type]
+    return Plan(Experiment(str(data), "full"), **keywords | changes)  # type: ignore[arg-type]
 
 
 def missing(rate: float) -> int:
@@ -263,13 +263,13 @@ def test_other_data_under_the_same_name_is_another_search(data: Path, tmp_path: 
         ({"report": Rows(25, 41)}, "only 40"),
         ({"experiment": "baseline"}, "never learns"),
         ({"experiment": "limit"}, "skip and limit"),
-        ({"space": ["rate=0.01"]}, "nothing but the defaults"),
+        ({"space": ["rate=0.003"]}, "nothing but the defaults"),
         ({"space": []}, "nothing to search over"),
     ],
 )
 def test_a_plan_that_cannot_work_is_refused_at_once(data: Path, changes: dict[str, object], says: str) -> None:
-    experiments = {"baseline": Experiment(str(data), "baseline"), "limit": Experiment(str(data), limit=3)}
-    experiment = experiments.get(str(changes.pop("experiment", "")), Experiment(str(data)))
+    experiments = {"baseline": Experiment(str(data), "baseline"), "limit": Experiment(str(data), "full", limit=3)}
+    experiment = experiments.get(str(changes.pop("experiment", "")), Experiment(str(data), "full"))
     keywords = {"space": ["rate=1:2"], "tune": Rows(1, 24), "report": Rows(25, 40)} | changes
     with pytest.raises(InputError, match=says):
         Plan(experiment, **keywords)  # type: ignore[arg-type]
