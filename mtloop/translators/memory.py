@@ -21,6 +21,8 @@ from mtloop.core.errors import InputError
 from mtloop.translators.marian.search import Moment
 from mtloop.translators.words import Words
 
+WHISPER = 0.01  # a vote that counts for less than this decides nothing, and is not counted
+
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
@@ -181,20 +183,19 @@ class Recalled:
     trust: Trust
     _member: Tensor = field(init=False)
     _squares: Tensor = field(init=False)
-    _scaled: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
-        width = self.keys.shape[1]
         self._member = self.words.member[:, self.of_word]
-        self._squares = self.keys.pow(2).sum(1).div_(width)
-        self._scaled = self.keys.t() * (-2 / width)
+        self._squares = self.keys.pow(2).mean(1)
 
     def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
-        """The logits with the memory's vote mixed in, as log-probabilities."""
+        """The logits with the memory's vote mixed in, as log-probabilities; as they were if there is none."""
         distances = self._distances(moment.states)
         gaze = (moment.attention @ self._member).log_()
         belief, where = torch.add(gaze, distances, alpha=-1 / self.trust.reach).topk(self._most(), dim=1)
         share = self.trust.most * belief[:, :1].exp()
+        if float(share.max()) < WHISPER:
+            return logits
         weights = torch.add(gaze.gather(1, where), distances.gather(1, where), alpha=-1 / self.trust.temperature)
         own = logits.sub_(logits.logsumexp(1, keepdim=True) - torch.log1p(-share))
         return _voted(own, self.tokens[where], weights.softmax(-1) * share)
@@ -204,7 +205,8 @@ class Recalled:
 
     def _distances(self, states: Tensor) -> Tensor:
         own = states.pow(2).mean(1, keepdim=True)
-        return torch.addmm(self._squares, states, self._scaled).add_(own).clamp_min_(0)
+        crossed = torch.addmm(self._squares, states, self.keys.t(), alpha=-2 / states.shape[1])
+        return crossed.add_(own).clamp_min_(0)
 
 
 def _voted(own: Tensor, tokens: Tensor, votes: Tensor) -> Tensor:

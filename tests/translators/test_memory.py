@@ -17,7 +17,7 @@ from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.delta import Delta
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.search import Moment
-from mtloop.translators.memory import Memory, Remembered, Trust
+from mtloop.translators.memory import WHISPER, Memory, Remembered, Trust
 from mtloop.translators.words import Words
 
 PAIRS = demo_pairs()
@@ -145,13 +145,15 @@ def test_the_vote_is_brute_force(seed: int, rows: int, neighbours: int) -> None:
     states, attention, logits = torch.randn(1, 16), torch.rand(1, 3).softmax(-1), torch.randn(1, 7)
     recalled = memory.recall(words)
     assert recalled is not None
-    ours = recalled(Moment(states, attention, [[]]), logits.clone()).exp()[0]
+    ours = recalled(Moment(states, attention, [[]]), logits.clone()).softmax(-1)[0]
     distance = ((keys - states) ** 2).mean(1)
     gaze = attention[0, [row % 2 for row in range(rows)]]
     belief = gaze * torch.exp(-distance / trust.reach)
     best = belief.argsort(descending=True)[:neighbours]
     weight = gaze[best] * torch.exp(-distance[best] / trust.temperature)
     share = trust.most * belief[best[0]]
+    if share < WHISPER:
+        share = torch.zeros(())
     wanted = (1 - share) * logits[0].softmax(-1)
     for token, part in zip(tokens[best], weight / weight.sum(), strict=True):
         wanted[token] += share * part
