@@ -84,7 +84,7 @@ class Lasso:
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self.extra_bias = tensors["bias"].clone()
         self.hidden_ = {
-            name.removeprefix("offset/"): offset.clone()
+            name.removeprefix("offset/"): self._laid_out(name.removeprefix("offset/"), offset)
             for name, offset in tensors.items()
             if name.startswith("offset/")
         }
@@ -94,6 +94,10 @@ class Lasso:
             rows.replace(ids.clone(), tensors.get(f"rows/{name}/values", empty[1]).clone())
         self._check_budget()
         self.model = self._compose()
+
+    def _laid_out(self, name: str, offset: Tensor) -> Tensor:
+        """In memory as the base has it: the same numbers in another order add up to other last bits."""
+        return torch.empty_like(self.base.weights[name]).copy_(offset)
 
     def _move_bias(self, error: Tensor) -> None:
         gradient = error.sum(0)
