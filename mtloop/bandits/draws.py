@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from mtloop.core.types import JSON
+from mtloop.core.types import JSON, Proposal
 
 
 def seed_of(*parts: JSON) -> int:
@@ -14,3 +14,8 @@ def seed_of(*parts: JSON) -> int:
     (True, False)
     """
     return int.from_bytes(blake2b(repr(parts).encode(), digest_size=6).digest())
+
+
+def key_of(proposal: Proposal) -> int:
+    """One draw for one segment; equal sources can be drawn alike and are rewarded each on its own."""
+    return seed_of(proposal.memo["draw"], proposal.segment.id)

@@ -9,8 +9,9 @@ from pathlib import Path
 import torch
 
 from mtloop.bandits.annealing import Annealing
-from mtloop.bandits.draws import seed_of
-from mtloop.bandits.objectives import Rewards, expected_loss, weighed
+from mtloop.bandits.draws import key_of, seed_of
+from mtloop.bandits.objectives import expected_loss, weighed
+from mtloop.bandits.rewards import Rewards
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.delta import Delta
@@ -88,7 +89,7 @@ class BanditNMT:
             return Learned(rejected=f"learns from rewards, not from {type(feedback).__name__}")
         if (reason := self._refusal(proposal, feedback)) is not None:
             return Learned(rejected=reason)
-        self.rewarded_.add(_key(proposal))
+        self.rewarded_.add(key_of(proposal))
         pace = self.annealing.pace(self.rewards_.heard_)
         weight = self.rewards_.weigh(feedback.value)
         return self._move(proposal, weight, pace) if weight and pace else Learned()
@@ -122,7 +123,7 @@ class BanditNMT:
             return "not drawn"
         if not self._drew(proposal):
             return "unknown proposal"
-        return "rewarded before" if _key(proposal) in self.rewarded_ else None
+        return "rewarded before" if key_of(proposal) in self.rewarded_ else None
 
     def _drew(self, proposal: Proposal) -> bool:
         """Whether this learner made the proposal: seed and text must be what they would be."""
@@ -185,8 +186,3 @@ def _tokens(proposal: Proposal) -> Sequence[int]:
     tokens = proposal.memo["tokens"]
     assert isinstance(tokens, list)
     return [int(str(token)) for token in tokens]
-
-
-def _key(proposal: Proposal) -> int:
-    """One draw for one segment; equal sources can be drawn alike and are rewarded each on its own."""
-    return seed_of(proposal.memo["draw"], proposal.segment.id)

@@ -11,6 +11,7 @@ from mtloop.core.protocols import Learner
 if TYPE_CHECKING:
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.scopes import Scope
+    from mtloop.translators.thot.learners import Base
 
 
 def nmt_el(
@@ -49,9 +50,42 @@ def nmt_el_cv(
     return _nmt(model, "nmt-el-cv", True, scope, rate, tensors, temperature, steps, start, decay, floor, clip, seed)
 
 
+def smt_el_cv(
+    model: Base, *, optimiser: str = "adam", rate: float = 1e-3, size: int = 50, temperature: float = 1.0, seed: int = 1
+) -> Learner:
+    """Expected loss with a control variate on the log-linear weights, over n-best lists; by adam or adadelta."""
+    return _smt_el(model, "smt-el-cv", optimiser, rate, size, temperature, seed)
+
+
+def smt_el_cv_adam(
+    model: Base, *, rate: float = 1e-3, size: int = 50, temperature: float = 1.0, seed: int = 1
+) -> Learner:
+    """The paper's SMT-EL-CV-ADAM."""
+    return _smt_el(model, "smt-el-cv-adam", "adam", rate, size, temperature, seed)
+
+
+def smt_el_cv_adadelta(model: Base, *, size: int = 50, temperature: float = 1.0, seed: int = 1) -> Learner:
+    """The paper's SMT-EL-CV-ADADELTA."""
+    return _smt_el(model, "smt-el-cv-adadelta", "adadelta", 1e-3, size, temperature, seed)
+
+
+def smt_szo_cv_adam(model: Base, *, rate: float = 1e-3, spread: float = 1.0, seed: int = 1) -> Learner:
+    """One-point zeroth order: the best translation under weights moved by a standard Gaussian times `spread`."""
+    from mtloop.bandits.optimisers import Adam
+    from mtloop.bandits.smt import BanditSMT, ZerothOrder
+
+    if rate <= 0 or spread <= 0:
+        raise InputError("rate and spread are more than 0")
+    return BanditSMT(model.engine(), ZerothOrder(spread), Adam(rate), method="smt-szo-cv-adam", seed=seed)
+
+
 BANDIT_METHODS: dict[str, Callable[..., Learner]] = {
     "nmt-el": nmt_el,
     "nmt-el-cv": nmt_el_cv,
+    "smt-el-cv": smt_el_cv,
+    "smt-el-cv-adadelta": smt_el_cv_adadelta,
+    "smt-el-cv-adam": smt_el_cv_adam,
+    "smt-szo-cv-adam": smt_szo_cv_adam,
 }
 LENGTH = "steps"  # the setting that takes the length of the stream, where a method has it
 
@@ -68,6 +102,18 @@ def _nmt(
     annealing = Annealing(steps, start, decay, floor, temperature)
     moving = make_scope(model, scope, rate, tensors)
     return BanditNMT(moving, method=method, control=control, annealing=annealing, clip=clip, seed=seed)
+
+
+def _smt_el(model: Base, method: str, optimiser: str, rate: float, size: int, temperature: float, seed: int) -> Learner:
+    from mtloop.bandits.optimisers import Adadelta, Adam
+    from mtloop.bandits.smt import BanditSMT, ExpectedLoss
+
+    if optimiser not in ("adam", "adadelta"):
+        raise UnknownName("optimiser", optimiser, ("adam", "adadelta"))
+    if rate <= 0 or size < 2 or temperature <= 0:
+        raise InputError("rate and temperature are more than 0, size (candidates a sentence) is at least 2")
+    chosen = Adam(rate) if optimiser == "adam" else Adadelta()
+    return BanditSMT(model.engine(), ExpectedLoss(size, temperature), chosen, method=method, seed=seed)
 
 
 def make_scope(model: Marian, name: str, rate: float, tensors: str = "") -> Scope:

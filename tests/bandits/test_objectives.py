@@ -9,7 +9,8 @@ import torch
 from helpers.tiny_marian import write_tiny
 
 from mtloop.bandits.annealing import Annealing
-from mtloop.bandits.objectives import Rewards, expected_loss, weighed
+from mtloop.bandits.objectives import expected_loss, weighed
+from mtloop.bandits.rewards import Rewards
 from mtloop.core import InputError
 from mtloop.translators.marian.lesson import Lesson
 from mtloop.translators.marian.model import Marian
