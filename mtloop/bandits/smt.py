@@ -8,24 +8,19 @@ Either way a proposal carries a direction; the weights climb along it by what th
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from mtloop.bandits.draws import key_of, seed_of
+from mtloop.bandits.ledger import Ledger
 from mtloop.bandits.optimisers import Optimiser, Vector
 from mtloop.bandits.rewards import Rewards
-from mtloop.core.errors import InputError
-from mtloop.core.files import write_text
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.translators.thot.engine import FEATURES, LONGEST, Thot
-
-STATE = "bandit.json"
 
 
 @dataclass(frozen=True)
@@ -107,29 +102,22 @@ class BanditSMT:
         control: bool = True,
         seed: int = 1,
     ) -> None:
-        self.engine, self.explorer, self.optimiser = engine, explorer, optimiser
-        self.method, self.seed = method, seed
-        self.rewards_ = Rewards(control)
-        self.rewarded_: set[int] = set()
+        self.engine, self.explorer, self.optimiser, self.method = engine, explorer, optimiser, method
+        self.ledger_ = Ledger(method, seed, Rewards(control))
         self.weights_ = values_of(engine.weights)
 
     def propose(self, segment: Segment) -> Proposal:
-        heard = self.rewards_.heard_
-        seed = seed_of(self.seed, heard, segment.source)
-        drawn = self.explorer(self.engine, segment.source, random.Random(seed))
+        drawn = self.explorer(self.engine, segment.source, random.Random(self.ledger_.draw(segment)))
         if drawn is None:
             return Proposal(segment, self.engine.translate(segment.source), self.method)
-        direction = drawn.direction.tolist()
-        memo = {"draw": seed, "heard": heard, "direction": direction, "check": seed_of(seed, drawn.text, direction)}
+        memo = self.ledger_.signed(segment, drawn.text, {"direction": drawn.direction.tolist()})
         return Proposal(segment, drawn.text, self.method, drawn.probability, memo=memo)
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
-        if not isinstance(feedback, Reward):
-            return Learned(rejected=f"learns from rewards, not from {type(feedback).__name__}")
-        if (reason := self._refusal(proposal, feedback)) is not None:
+        if (reason := self.ledger_.refusal(proposal, feedback)) is not None:
             return Learned(rejected=reason)
-        self.rewarded_.add(key_of(proposal))
-        weight = self.rewards_.weigh(feedback.value)
+        assert isinstance(feedback, Reward)
+        weight = self.ledger_.hear(proposal, feedback.value)
         return self._move(np.array(proposal.memo["direction"], dtype=float), weight)
 
     def _move(self, direction: Vector, weight: float) -> Learned:
@@ -146,47 +134,14 @@ class BanditSMT:
         self.engine.weights = named(weights)
         self.weights_ = values_of(self.engine.weights)
 
-    def _refusal(self, proposal: Proposal, reward: Reward) -> str | None:
-        if not 0 <= reward.value <= 1:  # also when it is no number
-            return "reward out of range"
-        if proposal.system == self.method and "draw" not in proposal.memo:
-            return "not drawn"
-        if not self._drew(proposal):
-            return "unknown proposal"
-        return "rewarded before" if key_of(proposal) in self.rewarded_ else None
-
-    def _drew(self, proposal: Proposal) -> bool:
-        """Whether this learner made the proposal, and it is as it was made."""
-        seed, heard, direction, check = (proposal.memo.get(name) for name in ("draw", "heard", "direction", "check"))
-        if not isinstance(heard, int) or heard > self.rewards_.heard_:
-            return False
-        made = seed == seed_of(self.seed, heard, proposal.segment.source)
-        return made and check == seed_of(seed, proposal.text, direction)
-
     def save(self, folder: Path) -> None:
-        state: dict[str, Any] = {
-            "method": self.method,
-            "model": self.engine.fingerprint,
-            "weights": self.weights_.tolist(),
-            "optimiser": [vector.tolist() for vector in self.optimiser.state],
-            "heard": self.rewards_.heard_,
-            "total": self.rewards_.total_,
-            "rewarded": sorted(self.rewarded_),
-        }
-        write_text(folder / STATE, json.dumps(state))
+        optimiser = [vector.tolist() for vector in self.optimiser.state]
+        self.ledger_.write(folder, self.engine.fingerprint, {"weights": self.weights_.tolist(), "optimiser": optimiser})
 
     def load(self, folder: Path) -> None:
-        try:
-            state = json.loads((folder / STATE).read_text(encoding="utf-8"))
-            of = state["method"], state["model"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"not a snapshot of a statistical bandit: {error}", path=folder / STATE) from error
-        if of != (self.method, self.engine.fingerprint):
-            raise InputError(f"is of method {of[0]} on model {of[1]}", path=folder / STATE)
-        self._become(np.array(state["weights"], dtype=float))
-        self.optimiser.state = [np.array(vector, dtype=float) for vector in state["optimiser"]]
-        self.rewards_.heard_, self.rewards_.total_ = state["heard"], state["total"]
-        self.rewarded_ = set(state["rewarded"])
+        learned = self.ledger_.read(folder, self.engine.fingerprint)
+        self._become(np.array(learned["weights"], dtype=float))
+        self.optimiser.state = [np.array(vector, dtype=float) for vector in learned["optimiser"]]
 
 
 def values_of(weights: Mapping[str, float]) -> Vector:

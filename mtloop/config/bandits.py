@@ -9,6 +9,7 @@ from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 
 if TYPE_CHECKING:
+    from mtloop.bandits.limsi import Variant
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.scopes import Scope
     from mtloop.translators.thot.learners import Base
@@ -20,7 +21,7 @@ def nmt_el(
     scope: str = "full",
     rate: float = 0.0,
     tensors: str = "",
-    temperature: float = 1.0,
+    temperature: float = 0.3,
     steps: int = 0,
     start: float = 0.54,
     decay: float = 0.99,
@@ -38,7 +39,7 @@ def nmt_el_cv(
     scope: str = "full",
     rate: float = 0.0,
     tensors: str = "",
-    temperature: float = 1.0,
+    temperature: float = 0.3,
     steps: int = 0,
     start: float = 0.54,
     decay: float = 0.99,
@@ -79,6 +80,21 @@ def smt_szo_cv_adam(model: Base, *, rate: float = 1e-3, spread: float = 1.0, see
     return BanditSMT(model.engine(), ZerothOrder(spread), Adam(rate), method="smt-szo-cv-adam", seed=seed)
 
 
+def limsi_ucb1(model: Base, *, size: int = 50, ridge: float = 1.0, seed: int = 1) -> Learner:
+    """UCB1 between the seed system and one that takes the candidate whose reward a regression predicts highest."""
+    return _limsi(model, "ucb1", size, ridge, seed)
+
+
+def limsi_sampling(model: Base, *, size: int = 50, ridge: float = 1.0, seed: int = 1) -> Learner:
+    """The same, with the system drawn in proportion to UCB1's bounds: more exploration."""
+    return _limsi(model, "sampling", size, ridge, seed)
+
+
+def limsi_select(model: Base, *, size: int = 50, ridge: float = 1.0, seed: int = 1) -> Learner:
+    """The same as UCB1, which hears only the rewards that the regression was not fitted to: every other one."""
+    return _limsi(model, "select", size, ridge, seed)
+
+
 BANDIT_METHODS: dict[str, Callable[..., Learner]] = {
     "nmt-el": nmt_el,
     "nmt-el-cv": nmt_el_cv,
@@ -86,7 +102,11 @@ BANDIT_METHODS: dict[str, Callable[..., Learner]] = {
     "smt-el-cv-adadelta": smt_el_cv_adadelta,
     "smt-el-cv-adam": smt_el_cv_adam,
     "smt-szo-cv-adam": smt_szo_cv_adam,
+    "limsi-ucb1": limsi_ucb1,
+    "limsi-sampling": limsi_sampling,
+    "limsi-select": limsi_select,
 }
+STATISTICAL = frozenset(name for name in BANDIT_METHODS if name.startswith(("smt-", "limsi-")))
 LENGTH = "steps"  # the setting that takes the length of the stream, where a method has it
 
 
@@ -114,6 +134,14 @@ def _smt_el(model: Base, method: str, optimiser: str, rate: float, size: int, te
         raise InputError("rate and temperature are more than 0, size (candidates a sentence) is at least 2")
     chosen = Adam(rate) if optimiser == "adam" else Adadelta()
     return BanditSMT(model.engine(), ExpectedLoss(size, temperature), chosen, method=method, seed=seed)
+
+
+def _limsi(model: Base, variant: Variant, size: int, ridge: float, seed: int) -> Learner:
+    from mtloop.bandits.limsi import Limsi
+
+    if ridge <= 0 or size < 2:
+        raise InputError("ridge is more than 0, size (candidates a sentence) is at least 2")
+    return Limsi(model.engine(), variant=variant, size=size, ridge=ridge, seed=seed)
 
 
 def make_scope(model: Marian, name: str, rate: float, tensors: str = "") -> Scope:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 from mtloop import __version__
-from mtloop.config.bandits import BANDIT_METHODS
+from mtloop.config.bandits import STATISTICAL
 from mtloop.config.methods import takes_model
 from mtloop.config.smt import SMT_METHODS, UNFAIR
 from mtloop.core.errors import InputError
@@ -41,7 +41,7 @@ class Engine:
 def engine_of(method: str) -> Engine:
     if method in SMT_METHODS:
         return SMT
-    if method in BANDIT_METHODS and method.startswith("smt-"):
+    if method in STATISTICAL:
         return SMT_BANDIT
     return NMT if takes_model(method) else NONE
 

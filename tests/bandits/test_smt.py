@@ -110,9 +110,9 @@ def test_what_teaches_nothing_leaves_everything_as_it_was(
     system = learner(base, method)
     for segment in SEGMENTS[:3]:
         system.learn(proposal := system.propose(segment), worth(proposal))
-    before, heard = system.engine.weights, system.rewards_.heard_
+    before, heard = system.engine.weights, system.ledger_.rewards_.heard_
     assert system.learn(replace(system.propose(SEGMENTS[4]), **change), feedback).rejected == reason
-    assert (system.engine.weights, system.rewards_.heard_) == (before, heard)
+    assert (system.engine.weights, system.ledger_.rewards_.heard_) == (before, heard)
 
 
 @pytest.mark.parametrize("method", METHODS)
