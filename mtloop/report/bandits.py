@@ -46,6 +46,10 @@ class BanditResults:
     samples: int = 1000
     seed: int = 1
 
+    @property
+    def _length(self) -> int:
+        return len(next(iter(self.systems.values())))
+
     @cached_property
     def rewards(self) -> dict[str, Array]:
         return {name: self._earned(steps) for name, steps in self.systems.items()}
@@ -111,10 +115,9 @@ class BanditResults:
         return f"{100 * (PAPER[name] / PAPER[static] - 1):+.1f} %"
 
     def _notes(self) -> list[str]:
-        sentences = len(next(iter(self.systems.values())))
         against = "the oracle's translations" if self.oracle else "the references, which earn 1"
         return [
-            f"\n{sentences:,} sentences; intervals: paired bootstrap, {self.samples} samples, seed {self.seed};",
+            f"\n{self._length:,} sentences; intervals: paired bootstrap, {self.samples} samples, seed {self.seed};",
             f"paper: against its own static system over 1,297,974 sentences; regret: against {against}.",
         ]
 
@@ -125,9 +128,8 @@ class BanditResults:
 
     @cached_property
     def _oracle_rewards(self) -> Array:
-        length = len(next(iter(self.systems.values())))
-        self._check_stream("the oracle", self.oracle[:length])
-        return self._earned(self.oracle[:length])
+        self._check_stream("the oracle", self.oracle[: self._length])
+        return self._earned(self.oracle[: self._length])
 
     def held_out(self, metric: Additive, rows: Array) -> Array:
         """The score of the held-out block at each checkpoint, from a system's rows."""
@@ -148,7 +150,7 @@ class BanditResults:
         return Chart(
             name="regret",
             title="Average regret so far",
-            x=Axis("sentences (logarithmic)", unit="sentence", log=True),
+            x=Axis("sentences (logarithmic)", unit="sentence", log=True, ticks=_decades(self._length)),
             y=Axis("average regret (lower is better)"),
             series=tuple(series),
         )
@@ -178,6 +180,15 @@ class BanditResults:
         first, wanted = next(iter(self.systems.items()))
         if [step.proposal.segment.source for step in steps] != [step.proposal.segment.source for step in wanted]:
             raise InputError(f"{first} and {name} saw different streams: {len(wanted)} and {len(steps)} sentences")
+
+
+def _decades(length: int) -> tuple[float, ...]:
+    """1, 10, 100, ... up to the length of the stream.
+
+    >>> _decades(2500)
+    (1.0, 10.0, 100.0, 1000.0)
+    """
+    return tuple(10.0**power for power in range(len(str(length))))
 
 
 def _align(headers: Sequence[str]) -> tuple[str, ...]:

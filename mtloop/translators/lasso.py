@@ -95,10 +95,6 @@ class Lasso:
         self._check_budget()
         self.model = self._compose()
 
-    def _laid_out(self, name: str, offset: Tensor) -> Tensor:
-        """In memory as the base has it: the same numbers in another order add up to other last bits."""
-        return torch.empty_like(self.base.weights[name]).copy_(offset)
-
     def _move_bias(self, error: Tensor) -> None:
         gradient = error.sum(0)
         self.extra_bias -= gradient * step_size(float(gradient.norm()), self.bias_rate, self.clip)
@@ -176,6 +172,10 @@ class Lasso:
         hidden, rows = self.parameters
         assert hidden <= self.hidden_budget, f"{hidden} hidden parameters, the budget is {self.hidden_budget}"
         assert rows <= self.row_budget, f"{rows} parameters in word vectors, the budget is {self.row_budget}"
+
+    def _laid_out(self, name: str, offset: Tensor) -> Tensor:
+        """In memory as the base has it: the same numbers in another order add up to other last bits."""
+        return torch.empty_like(self.base.weights[name]).copy_(offset)
 
     def _compose(self) -> Marian:
         """The base with the offsets in place: own memory for the tensors that have one, the rest shared."""
