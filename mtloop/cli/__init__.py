@@ -29,6 +29,7 @@ VERBS = {
     "task": "create shared tasks, stop them, open their results, take out what was done",
     "participant": "who may take part in shared tasks: add, rotate and revoke keys",
     "join": "take part in a task that a service runs; killed at any moment, it goes on where it was",
+    "bandit": "methods that learn from one number, on one task: the 2017 paper's table and figures",
     "demo": "let the embedded model learn the demo document with every method, and compare them",
 }
 

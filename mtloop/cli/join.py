@@ -83,6 +83,7 @@ class Participant:
         """By name. One that a task cannot teach what it could learn is refused before a run is begun."""
         from mtloop.config.engines import engine_of
         from mtloop.config.methods import make_learner, settings_of
+        from mtloop.config.tasks import refuse_deaf
 
         refuse_idle_model(method, model)
         settings, engine = settings_of(method, dict(map(setting, pairs))), engine_of(method)
@@ -137,20 +138,6 @@ def check_passes(task: TaskInfo, passes: int) -> None:
     """A pass too many is found before the first translation; 0 allows any number."""
     if task.passes and passes > task.passes:
         raise InputError(f"task {task.name} allows {task.passes} passes, not {passes}")
-
-
-def refuse_deaf(learner: Learner, method: str) -> None:
-    """A learner that learns, but not from rewards, would sit through the task and learn nothing."""
-    from mtloop.core.protocols import Particular
-    from mtloop.core.types import Reward
-
-    kinds = learner.learns_from if isinstance(learner, Particular) else ()
-    if kinds and Reward not in kinds:
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(
-            f"method {method} learns from {wanted}, and a task answers with a Reward only; "
-            "take one that does not learn (baseline, copy-source) or one that learns from rewards"
-        )
 
 
 def say_waiting(why: str, wait: float) -> None:

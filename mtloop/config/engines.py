@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Protocol
 
 from mtloop import __version__
+from mtloop.config.bandits import STATISTICAL
 from mtloop.config.methods import takes_model
 from mtloop.config.smt import SMT_METHODS, UNFAIR
 from mtloop.core.errors import InputError
@@ -40,6 +41,8 @@ class Engine:
 def engine_of(method: str) -> Engine:
     if method in SMT_METHODS:
         return SMT
+    if method in STATISTICAL:
+        return SMT_BANDIT
     return NMT if takes_model(method) else NONE
 
 
@@ -89,3 +92,4 @@ def _set_threads_smt(threads: int) -> None:
 NMT = Engine(_load_nmt, set_threads, "torch", model="en-de")
 NONE = Engine(lambda name: None, lambda threads: None, "")
 SMT = Engine(_load_smt, _set_threads_smt, "sil-thot", schedule="blocks:1000")
+SMT_BANDIT = replace(SMT, schedule="each")

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mtloop.config.bandits import BANDIT_METHODS
 from mtloop.config.smt import SMT_METHODS
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
@@ -231,7 +232,7 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
 
 
 def find_method(name: str) -> Callable[..., Learner]:
-    known = METHODS | SMT_METHODS | _plugins()
+    known = METHODS | SMT_METHODS | BANDIT_METHODS | _plugins()
     if name in known:
         return known[name]
     if "+" in name and all(part in SCOPES | EXTRAS for part in name.split("+")):
@@ -264,8 +265,8 @@ def _own(part: Callable[..., Any], settings: Mapping[str, JSON]) -> dict[str, An
 
 
 def _clip(value: str) -> Any:
-    if value not in ("clip", "scale"):
-        raise InputError(f"clip is 'clip' (above norm 1) or 'scale' (always to norm 1), not {value!r}")
+    if value not in ("clip", "scale", "none"):
+        raise InputError(f"clip is 'clip' (above norm 1), 'scale' (always to norm 1) or 'none', not {value!r}")
     return value
 
 

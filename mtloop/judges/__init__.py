@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtloop.judges.noise import Noise
 from mtloop.judges.post_editor import PostEditor
+from mtloop.judges.rater import RatedEdits, Rater
 
 if TYPE_CHECKING:
     from mtloop.judges.human import HumanRatings, Preferences
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 # These need numpy, which takes longer to import than all the rest together.
 _LATE = {"HumanRatings": "mtloop.judges.human", "Preferences": "mtloop.judges.human"}
 
-__all__ = ["HumanRatings", "Noise", "PostEditor", "Preferences"]
+__all__ = ["HumanRatings", "Noise", "PostEditor", "Preferences", "RatedEdits", "Rater"]
 
 
 def __getattr__(name: str) -> Any:

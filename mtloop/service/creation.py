@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mtloop.config.rewards import noise_of, sentence_reward
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.trace import Trace, is_header
 from mtloop.data import parse_columns, stream
 from mtloop.data.files import lines, open_bytes
+from mtloop.data.layout import Layout
 from mtloop.service.access import NAME
-from mtloop.service.layout import Layout
 from mtloop.service.nouns import KINDS, Kind, Sentence
-from mtloop.service.rewards import noise_of, sentence_reward
 from mtloop.service.store import Store
 from mtloop.text import moses
 

@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from mtloop.config.rewards import noise_of, perceived, sentence_reward, statistics
 from mtloop.service.batches import Batches
 from mtloop.service.cache import Cache
 from mtloop.service.nouns import Checkpoint, Run, Sentence, Standing, Submission, Task
 from mtloop.service.problems import END, STOPPED, TRANSLATED, UNKNOWN_RUN, UNKNOWN_SENTENCE, WRONG_ORDER, Problem
-from mtloop.service.rewards import noise_of, perceived, sentence_reward, statistics
 from mtloop.service.scores import is_milestone
 from mtloop.service.seal import Place, seal, unseal
 from mtloop.service.store import Ledger, Store, is_outage

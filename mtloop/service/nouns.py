@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from mtloop.service.layout import Layout
+from mtloop.data.layout import Layout
 from mtloop.service.seal import Place
 
 Kind = Literal["mock", "dev", "training"]

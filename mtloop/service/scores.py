@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtloop.config.rewards import corpus_bleu
 from mtloop.service.nouns import Checkpoint, Entry, Standing, Task
-from mtloop.service.rewards import corpus_bleu
 
 POINTS_A_DECADE = 20
 

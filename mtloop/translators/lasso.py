@@ -84,7 +84,7 @@ class Lasso:
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self.extra_bias = tensors["bias"].clone()
         self.hidden_ = {
-            name.removeprefix("offset/"): offset.clone()
+            name.removeprefix("offset/"): self._laid_out(name.removeprefix("offset/"), offset)
             for name, offset in tensors.items()
             if name.startswith("offset/")
         }
@@ -173,6 +173,10 @@ class Lasso:
         hidden, rows = self.parameters
         assert hidden <= self.hidden_budget, f"{hidden} hidden parameters, the budget is {self.hidden_budget}"
         assert rows <= self.row_budget, f"{rows} parameters in word vectors, the budget is {self.row_budget}"
+
+    def _laid_out(self, name: str, offset: Tensor) -> Tensor:
+        """In memory as the base has it: the same numbers in another order add up to other last bits."""
+        return torch.empty_like(self.base.weights[name]).copy_(offset)
 
     def _compose(self) -> Marian:
         """The base with the offsets in place: own memory for the tensors that have one, the rest shared."""

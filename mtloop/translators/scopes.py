@@ -24,7 +24,7 @@ from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.tape import Gradient
 from mtloop.translators.marian.weights import EMBEDDINGS, LOGITS_BIAS, OUTPUT, SOURCE, TARGET, Weights
 
-Clip = Literal["clip", "scale"]
+Clip = Literal["clip", "scale", "none"]
 NOISE = 1e-6  # a gradient this small is rounding (a key's bias cannot matter) and is not blown up to norm 1
 
 
@@ -61,13 +61,15 @@ class Scope(Protocol):
 
 
 def step_size(norm: float, rate: float, clip: Clip) -> float:
-    """The rate for a gradient of this norm: clipped to norm 1 where above it, or always scaled to it.
+    """The rate for a gradient of this norm: clipped to norm 1 where above it, always scaled to it, or left as it is.
 
     >>> step_size(4.0, 0.1, "clip"), step_size(0.5, 0.1, "clip"), step_size(0.5, 0.1, "scale")
     (0.025, 0.1, 0.2)
     """
     if not math.isfinite(norm):
         raise NotFinite("the gradient is not finite")
+    if clip == "none":
+        return rate
     return rate / norm if norm > 1 or (clip == "scale" and norm > NOISE) else rate
 
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.said import Said
+from helpers.serving import serving
 from helpers.shared_task import REFERENCES, SOURCES, write_data
-
-from mtloop.service.server import listen
 
 Mtloop = Callable[..., Said]
 
@@ -49,32 +44,6 @@ class Shell:
         request = urllib.request.Request(self._url + path, sent, headers, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
-
-
-@contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes], Path]]:
-    with listen("127.0.0.1", 0) as probe:
-        port = int(probe.getsockname()[1])
-    log = folder.parent / "log.jsonl"
-    command = [sys.executable, "-m", "mtloop", "serve", "--folder", str(folder), "--port", str(port), *options]
-    with log.open("ab") as errors:
-        process = subprocess.Popen(command, stderr=errors, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    try:
-        _wait(f"http://127.0.0.1:{port}/readyz")
-        yield port, process, log
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _wait(url: str) -> None:
-    for _ in range(600):
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError("the service does not start")
 
 
 def take_part(shell: Shell, run: str, sentences: int) -> list[tuple[str, float]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+from mtloop.config.rewards import noise_of, perceived, sentence_reward, statistics
 from mtloop.service.nouns import Submission
-from mtloop.service.rewards import noise_of, perceived, sentence_reward, statistics
 from mtloop.service.scores import is_milestone
 from mtloop.service.store import Store
 from mtloop.service.tables import sentence_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtloop.service.layout import Layout
+from mtloop.data.layout import Layout
 from mtloop.service.seal import Place, new_key, seal, unseal
 
 LAYOUTS = st.builds(

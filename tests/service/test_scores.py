@@ -11,10 +11,10 @@ from helpers.recompute import check_run
 from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, start, translate_all
 
 from mtloop.core.trace import Trace
+from mtloop.data.layout import Layout
 from mtloop.metrics.quality import BLEU, RewardBLEU
 from mtloop.metrics.regret import MeanReward, relative_reward
 from mtloop.service.export import write_trace
-from mtloop.service.layout import Layout
 from mtloop.service.scores import is_milestone
 
 ORACLE = [reference.replace("geheimen ", "") for reference in REFERENCES]

@@ -252,17 +252,23 @@ def sample(
     temperature: float = 1.0,
     extra_bias: Tensor | None = None,
 ) -> Found:
-    """A translation drawn from the model; the same seed draws the same."""
+    """A translation drawn from the model; the same seed draws the same. Its log-probability is that of the draw."""
     rng = random.Random(seed)
+    drawn = 0.0
 
     def draw(logits: Tensor) -> int:
-        share = (logits / temperature).softmax(-1).cumsum(-1)
-        return min(int(torch.searchsorted(share, rng.random() * float(share[-1]))), len(share) - 1)
+        nonlocal drawn
+        chances = (logits / temperature).log_softmax(-1)
+        share = chances.exp().cumsum(-1)
+        token = min(int(torch.searchsorted(share, rng.random() * float(share[-1]))), len(share) - 1)
+        drawn += float(chances[token])
+        return token
 
     encoded = read(model, source)
     decoder = Decoder(model, encoded.states, extra_bias=extra_bias)
     longest = limits.longest(len(encoded.ids), model.shape.positions)
-    return _walk(decoder, None, longest, limits, draw, scored=True)
+    found = _walk(decoder, None, longest, limits, draw, scored=False)
+    return Found(found.ids, drawn, drawn / max(len(found.ids), 1))
 
 
 def _likeliest(logits: Tensor) -> int:

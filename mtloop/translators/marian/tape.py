@@ -45,6 +45,12 @@ class Gradient:
         for ids, values in self.rows:
             weight.index_add_(0, ids, values, alpha=-rate)
 
+    def scaled(self, factor: float) -> Gradient:
+        """The gradient times a number."""
+        products = [(dy * factor, x) for dy, x in self.products]
+        rows = [(ids, values * factor) for ids, values in self.rows]
+        return Gradient(products, rows, None if self.dense is None else self.dense * factor)
+
     @torch.no_grad()
     def of_rows(self, ids: Tensor) -> Tensor:
         """Some rows of the gradient, written out; `ids` are sorted and distinct."""

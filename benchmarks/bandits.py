@@ -1,0 +1,53 @@
+"""What a step of learning from a reward costs against one of learning from a post-edit.
+
+    python benchmarks/bandits.py [SEGMENTS]
+
+Proposing and learning, on the first segments of the demo document with the embedded model and one thread; the methods
+take turns, and the medians over segments are compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from importlib.resources import files
+
+from mtloop.config.engines import engine_of
+from mtloop.config.methods import make_learner
+from mtloop.config.rewards import sentence_reward
+from mtloop.core import Judge, Segment, Truth
+from mtloop.judges import PostEditor, Rater
+
+METHODS = ("full", "nmt-el", "nmt-el-cv")
+
+
+def main(segments: int = 40) -> None:
+    engine = engine_of("nmt-el")
+    engine.prepare(1)
+    model = engine.load(engine.model)
+    learners = {method: make_learner(method, model) for method in METHODS}
+    rater = Rater(sentence_reward("wmt17"))
+    judges: dict[str, Judge] = {method: PostEditor() if method == "full" else rater for method in METHODS}
+    times: dict[str, list[float]] = {method: [] for method in METHODS}
+    for number, (source, target) in enumerate(pairs()[:segments]):
+        for method, learner in learners.items():
+            start = time.perf_counter()
+            proposal = learner.propose(Segment(str(number), source))
+            feedback = judges[method](proposal, Truth((target,)))
+            assert feedback is not None
+            learner.learn(proposal, feedback)
+            times[method].append(time.perf_counter() - start)
+    whole = statistics.median(times["full"])
+    for method, taken in times.items():
+        median = statistics.median(taken)
+        print(f"{method:10} {1000 * median:7.1f} ms a step, {median / whole:.2f} of full")
+
+
+def pairs() -> list[tuple[str, str]]:
+    lines = (files("mtloop") / "demo" / "manual.en-de.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    return [(line.split("\t")[0], line.split("\t")[1]) for line in lines]
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]))

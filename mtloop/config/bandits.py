@@ -1,0 +1,160 @@
+"""Methods that learn from rewards, by name: the systems of the 2017 shared task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.protocols import Learner
+
+if TYPE_CHECKING:
+    from mtloop.bandits.limsi import Variant
+    from mtloop.translators.marian.model import Marian
+    from mtloop.translators.scopes import Scope
+    from mtloop.translators.thot.learners import Base
+
+
+def nmt_el(
+    model: Marian,
+    *,
+    scope: str = "full",
+    rate: float = 0.0,
+    tensors: str = "",
+    temperature: float = 0.3,
+    steps: int = 0,
+    start: float = 0.54,
+    decay: float = 0.99,
+    floor: float = 0.1,
+    clip: float = 1.0,
+    seed: int = 1,
+) -> Learner:
+    """Expected loss: translations are drawn, and move the weights by what they were worth."""
+    return _nmt(model, "nmt-el", False, scope, rate, tensors, temperature, steps, start, decay, floor, clip, seed)
+
+
+def nmt_el_cv(
+    model: Marian,
+    *,
+    scope: str = "full",
+    rate: float = 0.0,
+    tensors: str = "",
+    temperature: float = 0.3,
+    steps: int = 0,
+    start: float = 0.54,
+    decay: float = 0.99,
+    floor: float = 0.1,
+    clip: float = 1.0,
+    seed: int = 1,
+) -> Learner:
+    """Expected loss with a control variate: what counts is by how much a reward is above their mean."""
+    return _nmt(model, "nmt-el-cv", True, scope, rate, tensors, temperature, steps, start, decay, floor, clip, seed)
+
+
+def smt_el_cv(
+    model: Base, *, optimiser: str = "adam", rate: float = 1e-3, size: int = 50, temperature: float = 1.0, seed: int = 1
+) -> Learner:
+    """Expected loss with a control variate on the log-linear weights, over n-best lists; by adam or adadelta."""
+    return _smt_el(model, "smt-el-cv", optimiser, rate, size, temperature, seed)
+
+
+def smt_el_cv_adam(
+    model: Base, *, rate: float = 1e-3, size: int = 50, temperature: float = 1.0, seed: int = 1
+) -> Learner:
+    """The paper's SMT-EL-CV-ADAM."""
+    return _smt_el(model, "smt-el-cv-adam", "adam", rate, size, temperature, seed)
+
+
+def smt_el_cv_adadelta(model: Base, *, size: int = 50, temperature: float = 1.0, seed: int = 1) -> Learner:
+    """The paper's SMT-EL-CV-ADADELTA."""
+    return _smt_el(model, "smt-el-cv-adadelta", "adadelta", 1e-3, size, temperature, seed)
+
+
+def smt_szo_cv_adam(model: Base, *, rate: float = 1e-3, spread: float = 1.0, seed: int = 1) -> Learner:
+    """One-point zeroth order: the best translation under weights moved by a standard Gaussian times `spread`."""
+    from mtloop.bandits.optimisers import Adam
+    from mtloop.bandits.smt import BanditSMT, ZerothOrder
+
+    if rate <= 0 or spread <= 0:
+        raise InputError("rate and spread are more than 0")
+    return BanditSMT(model.engine(), ZerothOrder(spread), Adam(rate), method="smt-szo-cv-adam", seed=seed)
+
+
+def limsi_ucb1(model: Base, *, size: int = 50, ridge: float = 1.0, seed: int = 1) -> Learner:
+    """UCB1 between the seed system and one that takes the candidate whose reward a regression predicts highest."""
+    return _limsi(model, "ucb1", size, ridge, seed)
+
+
+def limsi_sampling(model: Base, *, size: int = 50, ridge: float = 1.0, seed: int = 1) -> Learner:
+    """The same, with the system drawn in proportion to UCB1's bounds: more exploration."""
+    return _limsi(model, "sampling", size, ridge, seed)
+
+
+def limsi_select(model: Base, *, size: int = 50, ridge: float = 1.0, seed: int = 1) -> Learner:
+    """The same as UCB1, which hears only the rewards that the regression was not fitted to: every other one."""
+    return _limsi(model, "select", size, ridge, seed)
+
+
+BANDIT_METHODS: dict[str, Callable[..., Learner]] = {
+    "nmt-el": nmt_el,
+    "nmt-el-cv": nmt_el_cv,
+    "smt-el-cv": smt_el_cv,
+    "smt-el-cv-adadelta": smt_el_cv_adadelta,
+    "smt-el-cv-adam": smt_el_cv_adam,
+    "smt-szo-cv-adam": smt_szo_cv_adam,
+    "limsi-ucb1": limsi_ucb1,
+    "limsi-sampling": limsi_sampling,
+    "limsi-select": limsi_select,
+}
+STATISTICAL = frozenset(name for name in BANDIT_METHODS if name.startswith(("smt-", "limsi-")))
+LENGTH = "steps"  # the setting that takes the length of the stream, where a method has it
+
+
+def _nmt(
+    model: Marian, method: str, control: bool, scope: str, rate: float, tensors: str,
+    temperature: float, steps: int, start: float, decay: float, floor: float, clip: float, seed: int,
+) -> Learner:  # fmt: skip
+    from mtloop.bandits.annealing import Annealing
+    from mtloop.bandits.nmt import BanditNMT
+
+    if clip < 0 or rate < 0:
+        raise InputError("clip is the longest gradient (0: any length), rate the step size (0: the scope's own)")
+    annealing = Annealing(steps, start, decay, floor, temperature)
+    moving = make_scope(model, scope, rate, tensors)
+    return BanditNMT(moving, method=method, control=control, annealing=annealing, clip=clip, seed=seed)
+
+
+def _smt_el(model: Base, method: str, optimiser: str, rate: float, size: int, temperature: float, seed: int) -> Learner:
+    from mtloop.bandits.optimisers import Adadelta, Adam
+    from mtloop.bandits.smt import BanditSMT, ExpectedLoss
+
+    if optimiser not in ("adam", "adadelta"):
+        raise UnknownName("optimiser", optimiser, ("adam", "adadelta"))
+    if rate <= 0 or size < 2 or temperature <= 0:
+        raise InputError("rate and temperature are more than 0, size (candidates a sentence) is at least 2")
+    chosen = Adam(rate) if optimiser == "adam" else Adadelta()
+    return BanditSMT(model.engine(), ExpectedLoss(size, temperature), chosen, method=method, seed=seed)
+
+
+def _limsi(model: Base, variant: Variant, size: int, ridge: float, seed: int) -> Learner:
+    from mtloop.bandits.limsi import Limsi
+
+    if ridge <= 0 or size < 2:
+        raise InputError("ridge is more than 0, size (candidates a sentence) is at least 2")
+    return Limsi(model.engine(), variant=variant, size=size, ridge=ridge, seed=seed)
+
+
+def make_scope(model: Marian, name: str, rate: float, tensors: str = "") -> Scope:
+    """What moves, by the names that post-edit learning has for it; `rate` 0 is the scope's own.
+
+    A tensor's gradient is not clipped by itself here: one norm is taken over all of them.
+    """
+    from mtloop.config.methods import SCOPES
+
+    learning = {known: make for known, make in SCOPES.items() if known != "baseline"}
+    if name not in learning:
+        raise UnknownName("scope", name, learning)
+    if tensors and name != "fixed":
+        raise InputError(f"tensors is a setting of scope fixed, not of {name}")
+    settings = ({"rate": rate} if rate else {}) | ({"tensors": tensors} if tensors else {})
+    return learning[name](model, clip="none", **settings)

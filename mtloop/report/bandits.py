@@ -1,0 +1,195 @@
+"""A bandit task's results as the 2017 paper shows them: Table 3, Figure 1 and Figure 3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mtloop.core.errors import InputError
+from mtloop.core.types import Step
+from mtloop.metrics.base import Additive, Array, references
+from mtloop.metrics.curves import cumulative
+from mtloop.metrics.quality import BLEU
+from mtloop.metrics.regret import MeanReward
+from mtloop.metrics.significance import Comparison, paired_bootstrap
+from mtloop.report.chart import Axis, Chart, Series
+
+PAPER = {
+    "copy-source": 64_481.8,
+    "baseline": 222_066.0,
+    "nmt-el": 237_663.0,
+    "nmt-el-cv": 212_703.2,
+    "smt-baseline": 229_621.7,
+    "smt-el-cv-adadelta": 214_398.8,
+    "smt-el-cv-adam": 225_535.3,
+    "smt-szo-cv-adam": 208_464.7,
+}  # cumulative rewards over 1,297,974 sentences; the baseline is the subword system BNMT-static
+STATIC = {"smt": "smt-baseline", "limsi": "smt-baseline"}
+
+
+@dataclass(frozen=True)
+class BanditResults:
+    """The steps of each method over one stream. `checkpoints` are the places at which the held-out block stood.
+
+    A translation earned what `worth(text, reference)` says, whatever a noisy rater made of it; without `worth`, the
+    reward it was given. Regret is held against `oracle`, the steps of a system trained on the references; without
+    one against the references themselves, which earn 1.
+    """
+
+    systems: Mapping[str, Sequence[Step]]
+    checkpoints: Sequence[range] = ()
+    oracle: Sequence[Step] = ()
+    worth: Callable[[str, str], float] | None = None
+    samples: int = 1000
+    seed: int = 1
+
+    @property
+    def _length(self) -> int:
+        return len(next(iter(self.systems.values())))
+
+    @cached_property
+    def rewards(self) -> dict[str, Array]:
+        return {name: self._earned(steps) for name, steps in self.systems.items()}
+
+    def _earned(self, steps: Sequence[Step]) -> Array:
+        worth = self.worth
+        if worth is None:
+            return MeanReward().rows(steps)
+        targets = zip(steps, references(steps), strict=True)
+        return np.array([(max(worth(step.proposal.text, one) for one in refs), 1.0) for step, refs in targets])
+
+    def static(self, method: str) -> str | None:
+        """The system that a method starts from and that never learns, if it took part."""
+        name = STATIC.get(method.split("-")[0], "baseline")
+        return name if name in self.systems and method not in (name, "copy-source") else None
+
+    def comparison(self, method: str) -> Comparison | None:
+        """A method's mean reward against its static start's, on the same sentences."""
+        static = self.static(method)
+        if static is None:
+            return None
+        return paired_bootstrap(MeanReward(), self.rewards[method], self.rewards[static], self.samples, self.seed)
+
+    def text(self) -> str:
+        """Table 3, with what the paper leaves to its figures beside it."""
+        from tabulate import tabulate
+
+        headers = ["method", "cumulative reward", "mean", "against static", "95 % interval", "paper", "regret"]
+        headers += ["held-out first", "last", "worst"] if self.checkpoints else []
+        table = tabulate(
+            [self._row(name) for name in self.systems], headers, disable_numparse=True, colalign=_align(headers)
+        )
+        return "\n".join([table, *self._notes(), ""])
+
+    def _row(self, name: str) -> list[str]:
+        total = self.rewards[name][:, 0].sum()
+        row = [
+            name,
+            f"{total:,.1f}",
+            f"{total / len(self.rewards[name]):.4f}",
+            *self._relative(name),
+            self._paper(name),
+        ]
+        row.append(f"{self.regret(name)[-1]:.4f}")
+        if self.checkpoints:
+            scores = self.held_out(MeanReward(), self.rewards[name])
+            row += [f"{scores[0]:.4f}", f"{scores[-1]:.4f}", f"{scores.min():.4f}"]
+        return row
+
+    def _relative(self, name: str) -> tuple[str, str]:
+        """In per cent of the static start's reward."""
+        found, static = self.comparison(name), self.static(name)
+        start = self.rewards[static][:, 0].mean() if static else 0.0
+        if found is None or not start:
+            return "-", "-"
+        low, high = (100 * end / start for end in found.interval)
+        return f"{100 * found.difference / start:+.1f} %", f"{low:+.1f} to {high:+.1f} %"
+
+    def _paper(self, name: str) -> str:
+        static = STATIC.get(name.split("-")[0], "baseline")
+        if name not in PAPER or name in (static, "copy-source"):
+            return "-"
+        return f"{100 * (PAPER[name] / PAPER[static] - 1):+.1f} %"
+
+    def _notes(self) -> list[str]:
+        against = "the oracle's translations" if self.oracle else "the references, which earn 1"
+        return [
+            f"\n{self._length:,} sentences; intervals: paired bootstrap, {self.samples} samples, seed {self.seed};",
+            f"paper: against its own static system over 1,297,974 sentences; regret: against {against}.",
+        ]
+
+    def regret(self, name: str) -> Array:
+        """The average regret of every prefix of the stream."""
+        best = cumulative(MeanReward(), self._oracle_rewards) if self.oracle else 1.0
+        return np.asarray(best - cumulative(MeanReward(), self.rewards[name]))
+
+    @cached_property
+    def _oracle_rewards(self) -> Array:
+        self._check_stream("the oracle", self.oracle[: self._length])
+        return self._earned(self.oracle[: self._length])
+
+    def held_out(self, metric: Additive, rows: Array) -> Array:
+        """The score of the held-out block at each checkpoint, from a system's rows."""
+        return metric.aggregate(np.stack([rows[list(checkpoint)].sum(axis=0) for checkpoint in self.checkpoints]))
+
+    def charts(self) -> list[Chart]:
+        """Figure 1 and, where there are checkpoints, Figure 3 a and b."""
+        charts = [self._regret_chart()]
+        if self.checkpoints:
+            bleu = BLEU(lowercase=True)
+            rows = {name: bleu.rows(steps) for name, steps in self.systems.items()}
+            charts.append(self._held_out_chart(bleu, rows, "held-out-bleu", "Corpus BLEU"))
+            charts.append(self._held_out_chart(MeanReward(), self.rewards, "held-out-sentence", "Mean reward"))
+        return charts
+
+    def _regret_chart(self) -> Chart:
+        series = [self._drawn(name, number) for number, name in enumerate(self.systems)]
+        return Chart(
+            name="regret",
+            title="Average regret so far",
+            x=Axis("sentences (logarithmic)", unit="sentence", log=True, ticks=_decades(self._length)),
+            y=Axis("average regret (lower is better)"),
+            series=tuple(series),
+        )
+
+    def _drawn(self, name: str, number: int) -> Series:
+        curve = self.regret(name)
+        shown = np.unique(np.geomspace(1, len(curve), min(len(curve), 400)).round().astype(np.intp)) - 1
+        return Series(name, (shown + 1).astype(float), curve[shown], number)
+
+    def _held_out_chart(self, metric: Additive, rows: Mapping[str, Array], slug: str, what: str) -> Chart:
+        x = np.array([checkpoint.start for checkpoint in self.checkpoints], dtype=float)
+        series = [Series(name, x, self.held_out(metric, rows[name]), number) for number, name in enumerate(rows)]
+        return Chart(
+            name=slug,
+            title=f"{what} on the held-out block",
+            x=Axis("sentences before the checkpoint", unit="sentence"),
+            y=Axis(f"{what} (higher is better)"),
+            series=tuple(series),
+        )
+
+    def __post_init__(self) -> None:
+        for name, steps in self.systems.items():
+            self._check_stream(name, steps)
+
+    def _check_stream(self, name: str, steps: Sequence[Step]) -> None:
+        """Compared by their sources: a service gives each participant ids of its own."""
+        first, wanted = next(iter(self.systems.items()))
+        if [step.proposal.segment.source for step in steps] != [step.proposal.segment.source for step in wanted]:
+            raise InputError(f"{first} and {name} saw different streams: {len(wanted)} and {len(steps)} sentences")
+
+
+def _decades(length: int) -> tuple[float, ...]:
+    """1, 10, 100, ... up to the length of the stream.
+
+    >>> _decades(2500)
+    (1.0, 10.0, 100.0, 1000.0)
+    """
+    return tuple(10.0**power for power in range(len(str(length))))
+
+
+def _align(headers: Sequence[str]) -> tuple[str, ...]:
+    return ("left", *["right"] * (len(headers) - 1))

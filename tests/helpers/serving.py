@@ -1,0 +1,41 @@
+"""A service in a process of its own, on a free port of this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mtloop.service.server import listen
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes], Path]]:
+    """Port, process and log of `mtloop serve` over a folder."""
+    with listen("127.0.0.1", 0) as probe:
+        port = int(probe.getsockname()[1])
+    log = folder.parent / "log.jsonl"
+    command = [sys.executable, "-m", "mtloop", "serve", "--folder", str(folder), "--port", str(port), *options]
+    with log.open("ab") as errors:
+        process = subprocess.Popen(command, stderr=errors, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    try:
+        _wait(f"http://127.0.0.1:{port}/readyz")
+        yield port, process, log
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait(url: str) -> None:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the service does not start")
