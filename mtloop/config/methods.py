@@ -235,9 +235,15 @@ def find_method(name: str) -> Callable[..., Learner]:
     known = METHODS | SMT_METHODS | BANDIT_METHODS | _plugins()
     if name in known:
         return known[name]
-    if "+" in name and all(part in SCOPES | EXTRAS for part in name.split("+")):
+    if _joins(name.split("+")):
         return Neural(name)
     raise UnknownName("method", name, known)
+
+
+def _joins(parts: list[str]) -> bool:
+    """Whether parts make a method: at most one says which weights move, none comes twice."""
+    scopes = sum(part in SCOPES for part in parts)
+    return scopes <= 1 and len(set(parts)) == len(parts) > 1 and all(part in SCOPES | EXTRAS for part in parts)
 
 
 def chosen_tensors(model: Marian, path: str) -> frozenset[str]:

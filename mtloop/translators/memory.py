@@ -222,7 +222,7 @@ def looked_at(words: Words, attention: Tensor) -> tuple[str, ...]:
 
 def _packed(name: str, texts: Sequence[str]) -> Iterator[tuple[str, Tensor]]:
     encoded = [text.encode() for text in texts]
-    yield name, torch.frombuffer(bytearray(b"".join(encoded) or b"\\0"), dtype=torch.uint8)
+    yield name, torch.frombuffer(bytearray(b"".join(encoded) or b"\0"), dtype=torch.uint8)
     yield f"{name}/lengths", torch.tensor([len(text) for text in encoded])
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mtloop.checks.learners import check_learner
 from mtloop.config.methods import make_learner
 from mtloop.core import InputError, PostEdit, Proposal, Segment
+from mtloop.core.errors import UnknownName
 from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.delta import Delta
 from mtloop.translators.marian.model import Marian
@@ -50,6 +51,12 @@ def test_the_contract(small: Marian, method: str) -> None:
     segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
     targets = dict(PAIRS)
     check_learner(lambda: make(small, method), segments, lambda p: PostEdit(targets[p.segment.source]))
+
+
+@pytest.mark.parametrize("name", ["full+lasso", "memory+memory", "full+full", "full+", "memory+translator"])
+def test_a_name_that_joins_nothing_is_refused(small: Marian, name: str) -> None:
+    with pytest.raises(UnknownName, match="method"):
+        make_learner(name, small)
 
 
 def test_an_exact_repeat_is_said_as_it_was_confirmed_and_the_newest_wins(small: Marian) -> None:
