@@ -15,6 +15,7 @@ from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
     from mtloop.config.experiment import Experiment
+    from mtloop.core.protocols import Learner
     from mtloop.core.types import Step
 
 EPILOG = """
@@ -115,6 +116,17 @@ def refuse_idle_model(method: str, model: str | None) -> None:
         raise InputError(f"method {method} needs no model; leave out --model")
 
 
+def refuse_rewarded(learner: Learner, method: str) -> None:
+    """A learner that learns, but not from post-edits, would hear nothing it understands."""
+    from mtloop.core.protocols import Particular
+    from mtloop.core.types import PostEdit
+
+    kinds = learner.learns_from if isinstance(learner, Particular) else ()
+    if kinds and PostEdit not in kinds:
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"method {method} learns from {wanted}, not from post-edits; run it with mtloop bandit")
+
+
 def run_experiment(
     experiment: Experiment, out: Path, snapshot: int, language: str, until: int | None = None
 ) -> Iterator[Step]:
@@ -126,6 +138,7 @@ def run_experiment(
     stream, when = experiment.stream(), experiment.when()
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
+    refuse_rewarded(learner, experiment.method)
     steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot, until=until)
     total = min(len(stream), until or len(stream))
     return shown(_clocked(steps, out), total, experiment.method, language)

@@ -129,6 +129,8 @@ def learning(
     """What every method can be told: how to search, how long to learn, and what keeps it honest."""
     from mtloop.translators.honesty import Honesty
 
+    if beams < 1 or updates < 0 or not enough >= 1:
+        raise InputError("beams are 1 or more, updates 0 or more, and enough, a perplexity, is 1 or more")
     return {"beams": beams, "updates": updates, "enough": enough, "honesty": Honesty(kl, replay, surprise, average)}
 
 
@@ -174,6 +176,8 @@ class Neural:
         from mtloop.translators.adaptive import AdaptiveNMT
 
         settings = self.keywords | settings
+        if (rate := settings.get("rate")) is not None and not 0 < float(rate) < float("inf"):  # type: ignore[arg-type]
+            raise InputError(f"rate is a number above 0, not {rate}")
         (_, scope), *extras = self.parts.items()
         made = {"copying" if name == "copy" else name: part(**_own(part, settings)) for name, part in extras}
         common = learning(**_own(learning, settings if self.moves else settings | NO_UPDATES))

@@ -42,7 +42,10 @@ class Settings:
     def read(cls, environment: Mapping[str, str] | None = None, **flags: object) -> Settings:
         """Flags that were given win over MTLOOP_NAME in the environment, which wins over the defaults."""
         given = {name: value for name, value in flags.items() if value is not None}
-        return cls(**_from_environment(os.environ if environment is None else environment) | given)  # type: ignore[arg-type]
+        settings = cls(**_from_environment(os.environ if environment is None else environment) | given)  # type: ignore[arg-type]
+        if settings.database:
+            driver(settings.database)  # a wrong URL is found before a server is started
+        return settings
 
     def environment(self) -> dict[str, str]:
         """The same settings for another process."""

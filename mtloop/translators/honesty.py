@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from torch import Tensor
 
+from mtloop.core.errors import InputError
 from mtloop.translators.marian.lesson import Lesson
 
 T = TypeVar("T")
@@ -28,6 +29,13 @@ class Honesty:
     replay: int = 0
     surprise: float = 0.0
     average: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("kl", "average"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is a share from 0 to 1, not {getattr(self, name)}")
+        if self.replay < 0 or not self.surprise >= 0:
+            raise InputError("replay and surprise are 0 or more")
 
     def temper(self, lesson: Lesson, anchor: Tensor | None) -> Lesson:
         """The lesson as it shall be learned; `anchor` is what the base thinks of it."""

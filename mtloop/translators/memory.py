@@ -51,6 +51,12 @@ class Trust:
     neighbours: int = 8
     newest: int = 32
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.most < 1:
+            raise InputError(f"most is a share from 0 to below 1, not {self.most}")
+        if not (self.reach > 0 and self.temperature > 0 and self.neighbours >= 1 and self.newest >= 1):
+            raise InputError("reach and temperature are above 0, neighbours and newest are 1 or more")
+
 
 class Memory:
     """Confirmed segments, found again by the words of their source."""

@@ -228,6 +228,15 @@ def test_a_delta_for_another_base(mtloop: Call, data: Path, model: Path, tmp_pat
     assert "another base model" in said.err
 
 
+def test_a_method_that_learns_from_rewards_is_told_where_to_go(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path
+) -> None:
+    said = mtloop("run", "--data", data, "--model", model, "--method", "nmt-el", "--out", tmp_path / "r.jsonl")
+    assert said.code == 2
+    assert "mtloop bandit" in said.err
+    assert not (tmp_path / "r.jsonl").exists()
+
+
 def test_a_delta_says_what_it_holds_and_what_it_costs(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     run = ["run", "--data", data, "--model", model, "--method", "lora+memory", "--limit", 3, "--snapshot", 3]
     assert mtloop(*run, "--out", tmp_path / "r.jsonl").code == 0

@@ -210,3 +210,11 @@ def test_the_backup_that_the_docs_describe_for_sqlite(mtloop: Mtloop, data: Path
     (data / "new").mkdir()
     shutil.copy(data / "backup.db", data / "new" / "mtloop.db")
     assert "tiny" in mtloop("task", "list", "--folder", data / "new").out
+
+
+def test_a_database_of_another_kind_is_one_line_before_anything_starts(mtloop: Mtloop, tmp_path: Path) -> None:
+    said = mtloop("serve", "--database", "nonsense://x", "--folder", tmp_path / "d")
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert "postgresql://" in said.err
+    assert not (tmp_path / "d").exists()

@@ -59,6 +59,30 @@ def test_a_name_that_joins_nothing_is_refused(small: Marian, name: str) -> None:
         make_learner(name, small)
 
 
+@pytest.mark.parametrize(
+    ("method", "setting", "value"),
+    [
+        ("memory", "most", 7.0),
+        ("memory", "most", float("nan")),
+        ("memory", "neighbours", 0),
+        ("memory", "reach", 0.0),
+        ("memory", "newest", 0),
+        ("memory", "beams", 0),
+        ("full", "kl", -3.0),
+        ("full", "average", 2.0),
+        ("full", "replay", -1),
+        ("full", "surprise", float("nan")),
+        ("full", "rate", -0.1),
+        ("full", "rate", float("inf")),
+        ("full", "updates", -1),
+        ("full", "enough", 0.5),
+    ],
+)
+def test_a_setting_out_of_range_is_refused(small: Marian, method: str, setting: str, value: float) -> None:
+    with pytest.raises(InputError, match=setting):
+        make_learner(method, small, {setting: value})
+
+
 def test_an_exact_repeat_is_said_as_it_was_confirmed_and_the_newest_wins(small: Marian) -> None:
     system = make(small, "memory")
     source, first = PAIRS[0]
