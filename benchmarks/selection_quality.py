@@ -1,7 +1,7 @@
 """How well policies find the best systems on WMT's human scores: the tables of docs/selection-tables.md.
 
     python benchmarks/selection_quality.py tables HUMAN > tables.md
-    python benchmarks/selection_quality.py effort HUMAN [--seed 1 --runs 30 --picture effort.png]
+    python benchmarks/selection_quality.py effort HUMAN [--seed 1 --runs 30 --gold mean --scores z --picture effort.png]
     python benchmarks/selection_quality.py ewaf HUMAN [--seed 1 --runs 30]
     python benchmarks/selection_quality.py pairing HUMAN
     python benchmarks/selection_quality.py calibration [--seed 1 --runs 200]
@@ -9,7 +9,8 @@
 HUMAN is a folder with wmt20/ad-seg-scores-LP.csv, ad-sys-scores-LP.csv and metric-seg-scores-LP.tsv.gz,
 wmt21/de-en.da.tsv.gz and mqm/mqm_newstest20{20,21}_ende.avg_seg_scores.tsv. `tables` is the protocol of Mendonça et al.
 (2021): shuffled once, rewards rounded to two decimals, the mean weights of ten runs. `effort` shuffles anew in every
-run; for EXP3 also ten passes, and the mean weights of ten runs on each of the shuffles, all ten paid for.
+run and holds the answer against the official ranking (`--gold mean`: that of the mean score); for EXP3 also ten
+passes, and the mean weights of ten runs on each of the shuffles, all ten paid for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int)
     parser.add_argument("--metric", default="chrF")
     parser.add_argument("--policies", default=",".join(EFFORT))
+    parser.add_argument("--gold", choices=["official", "mean"], default="official")
+    parser.add_argument("--scores", choices=["raw", "z"], default="raw")
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
     if options.what == "calibration":
@@ -60,7 +64,8 @@ def main() -> None:
         for line in tables(options.human, options.metric, options.runs or 10, options.seed):
             print(line, flush=True)
     else:
-        efforts(options.human, options.policies.split(","), options.runs or 30, options.seed, options.picture)
+        asked = {name: _read_as(each, options.gold, options.scores) for name, each in questions(options.human).items()}
+        efforts(asked, options.policies.split(","), options.runs or 30, options.seed, options.picture)
 
 
 def questions(human: Path, metric: str | None = None) -> dict[str, Question]:
@@ -110,13 +115,21 @@ def _row(recording: Recording, gold: Gold, spec: str, missing: str, runs: int, s
     return f"| {spec} | {missing} | {' | '.join(cells)} | {spent} | {history.last_change} |"
 
 
-def efforts(human: Path, policies: Sequence[str], runs: int, seed: int, picture: Path | None) -> None:
+def _read_as(question: Question, gold: str, scores: str) -> Question:
+    """MQM has penalties alone, and its only ranking is that of their mean."""
+    if gold == "mean":
+        question = replace(question, gold=None)
+    standardised = scores == "z" and "mqm" not in question.ratings.parts
+    return replace(question, score="z", scale="z") if standardised else question
+
+
+def efforts(asked: dict[str, Question], policies: Sequence[str], runs: int, seed: int, picture: Path | None) -> None:
     """A row a test set and policy, then all pairs together."""
     print("| test set | policy | all ratings | spent | to settle | never | exactly | stopped | right | at stop |")
     print("|---" * 10 + "|", flush=True)
     pooled: dict[str, list[Effort]] = {spec: [] for spec in policies}
     curves: dict[str, list[np.ndarray]] = {spec: [] for spec in policies}
-    for name, question in questions(human).items():
+    for name, question in asked.items():
         recording, gold, _ = question.read()
         for spec in policies:
             history = _run(recording, spec, runs, seed)

@@ -38,7 +38,7 @@ Policies (settings behind colons, as above):
 @click.option("--ratings", type=PATH, required=True, help="Human ratings: WMT, MQM, or a long table (docs/data.md).")
 @click.option("--score", help="Column of scores, where the file has several.")
 @click.option("--lp", help="Language pair, where the file has several.")
-@click.option("--scale", help="da, mqm, binary, unit or pairwise.  [default: da, or mqm if nothing is above 0]")
+@click.option("--scale", help="da, mqm, z, binary, unit or pairwise.  [default: da, or mqm if nothing is above 0]")
 @click.option("--metric-scores", type=PATH, help="Automatic scores of the same translations.")
 @click.option("--metric", help="Which of them stands in for a missing rating.")
 @click.option("--metric-map", default="range", show_default=True, help="range: lowest to 0, highest to 1; none: as is.")

@@ -20,7 +20,8 @@ from mtloop.selection.replay import Recording
 class Question:
     """Files, and how to read them. Human references are left out, and every system that a pattern matches.
 
-    `scale` None: told from the scores. Without a gold file the gold ranking is that of the mean human score.
+    `scale` None: told from the scores, or from their column's name. Without a gold file the gold ranking is that of
+    the mean human score.
     """
 
     ratings: Path
@@ -40,7 +41,7 @@ class Question:
         """The recording, the gold ranking, and what there is to say about them."""
         ratings = read_ratings(self.ratings, metrics=self.metric_scores, score=self.score, lp=self.lp)
         ratings = self._competitors(ratings)
-        scale = self.scale or guess_scale(ratings.scores)
+        scale = self.scale or ("z" if self.score == "z" else guess_scale(ratings.scores))
         recording = Recording(
             ratings.systems,
             tuple(segment for segment, _ in ratings.stream()),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mtloop.core.errors import InputError, UnknownName
 
 Array = NDArray[np.float64]
+WIDEST = 3.0  # standard deviations from a rater's mean; what lies farther out counts like it
 WORST = 25.0  # the MQM penalty of a segment that is of no use at all; worse ones count like it
 
 
@@ -21,6 +22,16 @@ def direct_assessment(scores: Array) -> Array:
 def mqm(scores: Array) -> Array:
     """Penalties as negative numbers: 0 is 1, -25 and worse is 0, linear between them."""
     return 1 + np.maximum(_within(scores, -np.inf, 0, "an MQM penalty"), -WORST) / WORST
+
+
+def standardised(scores: Array) -> Array:
+    """z-scores of their raters: 0 is 0.5, three standard deviations below is 0 and above 1, linear between them.
+
+    >>> standardised(np.array([-4.0, 0.0, 1.5])).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    ranged: Array = np.clip(0.5 + _within(scores, -10, 10, "a z-score") / (2 * WIDEST), 0.0, 1.0)
+    return ranged
 
 
 def binary(scores: Array) -> Array:
@@ -52,6 +63,7 @@ def pairwise(scores: Array) -> Array:
 SCALES: dict[str, Callable[[Array], Array]] = {
     "da": direct_assessment,
     "mqm": mqm,
+    "z": standardised,
     "binary": binary,
     "unit": unit,
     "pairwise": pairwise,

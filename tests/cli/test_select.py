@@ -66,6 +66,7 @@ def test_gold_file_exclude_and_metric(mtloop: CALL, tmp_path: Path) -> None:
     files = ("--ratings", tmp_path / "seg.csv", "--gold", tmp_path / "sys.csv", "--format", "json")
     found = json.loads(mtloop("select", *files).out)
     assert found["gold"] == ["Tohoku.2", "OPPO.1", "Online-B.3"]  # by Z.SCR, and HUMAN is no competitor
+    assert "scale z" in mtloop("select", *files, "--score", "z").err
     raw = json.loads(mtloop("select", *files, "--gold-column", "RAW.SCR", "--exclude", "online*").out)
     assert raw["gold"] == ["OPPO.1", "Tohoku.2"]
     said = mtloop(

@@ -36,6 +36,7 @@ def answer(judge: HumanRatings, truth: dict[str, float], **kind: list[str]) -> d
         ("mqm", [0, -5, -25, -40], [1, 0.8, 0, 0]),
         ("binary", [0, 1], [0, 1]),
         ("unit", [0.25], [0.25]),
+        ("z", [-3.5, 0, 0.6], [0, 0.5, 0.6]),
     ],
 )
 def test_scales_by_hand(scale: str, given: list[float], unit: list[float]) -> None:
@@ -43,7 +44,9 @@ def test_scales_by_hand(scale: str, given: list[float], unit: list[float]) -> No
     assert np.isnan(find_scale(scale)(np.array([np.nan]))).all()
 
 
-@pytest.mark.parametrize(("scale", "bad"), [("da", 100.5), ("da", -1), ("mqm", 0.5), ("binary", 0.5), ("unit", 2)])
+@pytest.mark.parametrize(
+    ("scale", "bad"), [("da", 100.5), ("da", -1), ("mqm", 0.5), ("binary", 0.5), ("unit", 2), ("z", 87)]
+)
 def test_scores_outside_their_scale_are_refused(scale: str, bad: float) -> None:
     with pytest.raises(InputError, match=f"score {float(bad)}"):
         SCALES[scale](np.array([bad, np.nan]))
