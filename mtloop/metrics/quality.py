@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import zip_longest
@@ -195,12 +194,21 @@ class RewardBLEU(MeanSentence):
 
 def _matches(words: list[str], wanted: list[str], order: int) -> list[tuple[int, int]]:
     """Clipped matches and totals of the hypothesis' n-grams, n from 1 to `order`."""
-    return [_match(_ngrams(words, n), _ngrams(wanted, n)) for n in range(1, order + 1)]
+    return [(_match(_ngrams(words, n), _ngrams(wanted, n)), len(words) - n + 1) for n in range(1, order + 1)]
 
 
-def _match(ours: Counter[tuple[str, ...]], theirs: Counter[tuple[str, ...]]) -> tuple[int, int]:
-    return sum(min(count, theirs[gram]) for gram, count in ours.items() if gram in theirs), ours.total()
+def _match(ours: Iterable[tuple[str, ...]], theirs: Iterable[tuple[str, ...]]) -> int:
+    """How many of ours are among theirs, each of theirs taken once. By hand: a Counter costs more than a sentence."""
+    left: dict[tuple[str, ...], int] = {}
+    for gram in theirs:
+        left[gram] = left.get(gram, 0) + 1
+    found = 0
+    for gram in ours:
+        if count := left.get(gram, 0):
+            left[gram] = count - 1
+            found += 1
+    return found
 
 
-def _ngrams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
+def _ngrams(words: list[str], n: int) -> Iterable[tuple[str, ...]]:
+    return zip(*(words[i:] for i in range(n)), strict=False)

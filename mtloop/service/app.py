@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from mtloop import __version__
 from mtloop.service.access import HEADER
+from mtloop.service.express import Express
 from mtloop.service.middleware import Watch
 from mtloop.service.problems import AWAY, NOT_FOUND, Problem, Refused, invalid
 from mtloop.service.routes import operations, pages, results, runs, tasks
@@ -44,10 +45,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     for router in (tasks.router, runs.router, results.router, operations.router, pages.router):
         app.include_router(router)
-    app.router.routes[:0] = runs.BARE
     for kind in (Refused, RequestValidationError, HTTPException, SQLAlchemyError, OSError):
         app.add_exception_handler(kind, _answered)
     app.add_exception_handler(Exception, _unexpected)
+    app.add_middleware(Express, routes=runs.FAST, mend=_answered)
     app.add_middleware(Watch, meters=meters, secure=chosen.secure)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mtloop.service.telemetry import LOGGER, Meters
+from mtloop.service.telemetry import Meters, log
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 HEADERS = {
@@ -61,7 +61,7 @@ class Watch:
         self._meters.seen(method, route, status, seconds)
         fields: dict[str, Any] = {"request": request_id, "method": method, "route": route, "status": status}
         fields["ms"] = round(seconds * 1000, 2)
-        LOGGER.info("request", extra={"fields": fields})
+        log("request", fields)
 
 
 def _request_id(scope: Scope) -> str:

@@ -29,9 +29,15 @@ class Meters:
         self.seconds = Histogram("mtloop_request_seconds", "Time to answer.", labels, buckets=BUCKETS, **shared)
         self.rewards = Counter("mtloop_rewards_total", "Rewards given, those given again included.", **shared)
 
+        self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
     def seen(self, method: str, route: str, status: int, seconds: float) -> None:
-        self.requests.labels(method, route, str(status)).inc()
-        self.seconds.labels(method, route).observe(seconds)
+        found = self._found.get((method, route, status))
+        if found is None:  # methods, routes and statuses are few: remember their counters
+            found = self.requests.labels(method, route, str(status)), self.seconds.labels(method, route)
+            self._found[method, route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def text(self, tasks: list[dict[str, Any]]) -> bytes:
         """The page that Prometheus reads: the counters, and what the database says of the tasks."""
@@ -55,6 +61,15 @@ def _of_tasks(tasks: list[dict[str, Any]]) -> CollectorRegistry:
     return registry
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def log(event: str, fields: Mapping[str, Any]) -> None:
+    """A line for every request: without looking up who asked for it, which costs more than the rest."""
+    if LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, event, (), None, extra={"fields": fields}))
+
+
 class JsonLines(logging.Formatter):
     """One JSON object a line; of an exception its kind and where it happened, never its message, which may quote."""
 
@@ -69,7 +84,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             line["error"] = record.exc_info[0].__name__
             line["at"] = _places(record.exc_info[2])
-        return json.dumps(line, ensure_ascii=False)
+        return _encode(line)
 
 
 @lru_cache(maxsize=4)

@@ -14,6 +14,7 @@ from mtloop.service.nouns import Kind, Run, Standing, Task
 from mtloop.service.problems import TOO_LARGE, WRONG_TYPE, Refused, invalid
 
 B = TypeVar("B", bound=BaseModel)
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _OPEN = ConfigDict(extra="forbid", strict=True)
 
 
@@ -119,8 +120,7 @@ def rewarded_json(rewarded: Rewarded) -> dict[str, Any]:
 
 def answer(body: dict[str, Any], status: int = 200) -> Response:
     """JSON, quickly: what is in it has been checked on its way in."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return Response(text.encode(), status, media_type="application/json")
+    return Response(_encode(body).encode(), status, media_type="application/json")
 
 
 async def read_body(request: Request, kind: type[B], largest: int) -> B:

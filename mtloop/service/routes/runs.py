@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
-from starlette.routing import Route
 
 from mtloop.service.access import Known
 from mtloop.service.desk import Asked, Given, HandedIn, Rewarded, Stale
+from mtloop.service.express import Fast
 from mtloop.service.nouns import Standing
 from mtloop.service.problems import (
     AWAY,
@@ -187,18 +187,7 @@ async def _at_the_desk(
     raise Refused(AWAY)
 
 
-def _bare(method: str, path: str, endpoint: Callable[[str, Request], Awaitable[Response]]) -> Route:
-    async def answered(request: Request) -> Response:
-        request.scope["route"] = route  # for the log
-        return await endpoint(request.path_params["run"], request)
-
-    route = Route(path, answered, methods=[method])
-    return route
-
-
-BARE = [
-    _bare("GET", "/v1/runs/{run}/next", next_sentence),
-    _bare("POST", "/v1/runs/{run}/translations", translate),
-]
-"""The two routes of the loop once more, without FastAPI's own work, which they have no use for: they read and check
-what comes in themselves. They stand before the others; those above are what the description is made of."""
+FAST = {
+    ("GET", "next"): Fast("/v1/runs/{run}/next", next_sentence),
+    ("POST", "translations"): Fast("/v1/runs/{run}/translations", translate),
+}
