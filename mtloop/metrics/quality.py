@@ -194,7 +194,7 @@ class RewardBLEU(MeanSentence):
 
 def _matches(words: list[str], wanted: list[str], order: int) -> list[tuple[int, int]]:
     """Clipped matches and totals of the hypothesis' n-grams, n from 1 to `order`."""
-    return [(_match(_ngrams(words, n), _ngrams(wanted, n)), len(words) - n + 1) for n in range(1, order + 1)]
+    return [(_match(_ngrams(words, n), _ngrams(wanted, n)), max(0, len(words) - n + 1)) for n in range(1, order + 1)]
 
 
 def _match(ours: Iterable[tuple[str, ...]], theirs: Iterable[tuple[str, ...]]) -> int:

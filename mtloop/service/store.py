@@ -22,6 +22,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from mtloop.core.errors import InputError
 from mtloop.service.nouns import (
@@ -58,19 +60,55 @@ CHUNK = 500  # rows of an IN or of one round trip
 _AWAY = ("08", "53", "57P")  # PostgreSQL's classes: connection lost, out of resources, shutting down or starting
 _ADVISORY = 2017  # the lock under which PostgreSQL lets one process at a time migrate
 
+
+class Ids(sa.TypeDecorator[list[int]]):
+    """A list of numbers as the database takes it."""
+
+    impl = sa.JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> Any:
+        return dialect.type_descriptor(postgresql.ARRAY(sa.BigInteger()) if dialect.name == "postgresql" else sa.JSON())
+
+
+class Among(FunctionElement[bool]):
+    """`Among(column, bindparam("ids", type_=Ids()))`."""
+
+    name = "among"
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+def among(column: sa.Column[int], parameter: str = "ids") -> Among:
+    """Whether a column's value is in the list that comes under this name, as one statement with one parameter.
+
+    SQLAlchemy's own IN writes a question mark for every id, so each number of ids is a statement of its own, to be
+    written out and prepared anew. An array (PostgreSQL) or a JSON list (SQLite) is one parameter, whatever is in it.
+    """
+    return Among(column, sa.bindparam(parameter, type_=Ids()))
+
+
+@compiles(Among)
+def _in_a_list(element: Among, compiler: Any, **options: Any) -> str:
+    column, ids = (compiler.process(part, **options) for part in element.clauses)
+    return f"{column} IN (SELECT value FROM json_each({ids}))"
+
+
+@compiles(Among, "postgresql")
+def _in_an_array(element: Among, compiler: Any, **options: Any) -> str:
+    column, ids = (compiler.process(part, **options) for part in element.clauses)
+    return f"{column} = ANY ({ids})"
+
+
 _EPOCH = sa.select(epoch.c.value).scalar_subquery()
 _RUN = (runs.c.id, runs.c.token, runs.c.key, runs.c.task_id, runs.c.participant_id, runs.c.name)
 _LAP = (laps.c.lap, laps.c.position, laps.c.reward, laps.c.score, laps.c.oracle, laps.c.updated)
 _TASK = tuple(column for column in tasks.c if column.name not in ("ready", "created"))
 _ON_LAP = sa.and_(laps.c.run_id == runs.c.id, laps.c.lap == runs.c.lap)
 
-_STANDINGS = (
-    sa.select(runs.c.id, *_LAP, _EPOCH.label("epoch"))
-    .join(laps, _ON_LAP)
-    .where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
-)
+_STANDINGS = sa.select(runs.c.id, *_LAP, _EPOCH.label("epoch")).join(laps, _ON_LAP).where(among(runs.c.id))
 _LOCKED = _STANDINGS.order_by(runs.c.id).with_for_update(of=runs)
-_SENTENCES = sa.select(sentences).where(sentences.c.id.in_(sa.bindparam("ids", expanding=True)))
+_SENTENCES = sa.select(sentences).where(among(sentences.c.id))
 _RECORDED = sa.select(submissions).where(
     submissions.c.run_id == sa.bindparam("run"),
     submissions.c.lap == sa.bindparam("of_lap"),
