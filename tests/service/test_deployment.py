@@ -1,0 +1,117 @@
+"""What docs/service.md says of a server: the unit and the proxy's configuration are taken as they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from helpers.serving import serving
+from helpers.shared_task import SOURCES, Hall
+
+from mtloop.client import Client
+from mtloop.core import Proposal
+from mtloop.service.server import listen
+
+PAGE = (Path(__file__).parents[2] / "docs/service.md").read_text(encoding="utf-8")
+NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+OPENSSL, ANALYZE = shutil.which("openssl"), shutil.which("systemd-analyze")
+MAIN = """daemon off; pid nginx.pid; error_log stderr; {user}
+events {{}}
+http {{
+access_log off; client_body_temp_path body; proxy_temp_path proxied; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi;
+scgi_temp_path scgi;
+{server}
+}}
+"""
+
+
+def block(language: str) -> str:
+    """The page's block in a language; there is one of each."""
+    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
+    return str(found)
+
+
+@pytest.mark.skipif(not (NGINX and OPENSSL), reason="no nginx, or no openssl to make it a certificate")
+def test_a_participant_takes_part_through_the_proxy(
+    lite: Hall, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lite.task()
+    key, certificate = lite.participant(), make_certificate(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    monkeypatch.setenv("MTLOOP_SECURE", "yes")
+    with (
+        serving(lite.settings.folder, "--workers", "2") as (behind, _, log),
+        proxied(tmp_path / "nginx", certificate, behind) as url,
+        httpx2.Client(base_url=url, verify=trusting) as http,
+    ):
+        task = Client(http, key).join("tiny")
+        rewards = [task.judge(Proposal(segment, segment.source)).value for segment, _ in task]
+        assert len(rewards) == len(SOURCES)
+        assert http.get("/metrics").status_code == 403
+        entered = http.post("/login", data={"key": key}, headers={"origin": url})
+        assert entered.status_code == 303, entered.text
+        assert "secure" in entered.headers["set-cookie"].lower()
+        assert entered.headers["strict-transport-security"]
+        assert entered.headers["x-request-id"] in log.read_text()
+
+
+@pytest.mark.skipif(ANALYZE is None, reason="no systemd to test with")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    unit = block("ini").replace("/opt/mtloop/bin/mtloop", shutil.which("true") or "/bin/true")
+    (tmp_path / "mtloop.service").write_text(unit, encoding="utf-8")
+    command = [str(ANALYZE), "verify", "--man=no", str(tmp_path / "mtloop.service")]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ours = [line for line in said.stderr.splitlines() if "mtloop" in line]
+    assert ours == []
+    (tmp_path / "mtloop.service").write_text(unit.replace("Restart=", "Restrat="), encoding="utf-8")
+    assert "Restrat" in subprocess.run(command, capture_output=True, text=True, timeout=60).stderr
+
+
+def make_certificate(folder: Path) -> Path:
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem"), "-days", "2", "-nodes"]
+    whose = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    subprocess.run([str(OPENSSL), "req", "-x509", *kind, *files, *whose], check=True, capture_output=True)
+    return folder / "cert.pem"
+
+
+@contextmanager
+def proxied(folder: Path, certificate: Path, behind: int) -> Iterator[str]:
+    """The page's server with this machine's port and certificate, in front of the service."""
+    folder.mkdir()
+    with listen("127.0.0.1", 0) as probe:
+        port = int(probe.getsockname()[1])
+    server = block("nginx").replace("listen 443", f"listen 127.0.0.1:{port}").replace(":8017", f":{behind}")
+    server = server.replace("/etc/ssl/tasks.example.org.pem", str(certificate))
+    server = server.replace("/etc/ssl/tasks.example.org.key", str(certificate.with_name("key.pem")))
+    user = "user root;" if os.getuid() == 0 else ""
+    (folder / "nginx.conf").write_text(MAIN.format(user=user, server=server), encoding="utf-8")
+    with (folder / "log.txt").open("wb") as log:
+        command = [str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf")]
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        _wait(port, process, folder / "log.txt")
+        yield f"https://localhost:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(300):
+        assert process.poll() is None, log.read_text()
+        try:
+            httpx2.get(f"https://localhost:{port}/healthz", verify=False)
+            return
+        except httpx2.TransportError:
+            time.sleep(0.1)
+    raise AssertionError(log.read_text())
