@@ -12,10 +12,10 @@ from mtloop.cli.serve import database_options
 EPILOG = """
 \b
 Examples:
-  mtloop participant add heidelberg --folder data           (prints the key, this once)
+  mtloop participant add team-a --folder data               (prints the key, this once)
   mtloop participant add committee --organiser --folder data
-  mtloop participant rotate heidelberg --folder data        (a new key; the old ones are void)
-  mtloop participant revoke heidelberg --folder data
+  mtloop participant rotate team-a --folder data            (a new key; the old ones are void)
+  mtloop participant revoke team-a --folder data
   mtloop participant list --folder data
 """
 

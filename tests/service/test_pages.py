@@ -68,7 +68,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (folder / "oracle.txt").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8")
     hall.task("dev", "dev", held_out=3, blocks=3, oracle=folder / "oracle.txt")
     hall.task("train", "training")
-    names = {"heidelberg": False, "umd": False, "committee": True}
+    names = {"team-a": False, "team-b": False, "committee": True}
     keys = {name: hall.participant(name, organiser) for name, organiser in names.items()}
     listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(hall.settings), log_config=None))
@@ -77,12 +77,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     while not server.started:
         time.sleep(0.05)
     site = Site(hall, f"http://127.0.0.1:{listening.getsockname()[1]}", keys)
-    with site.client("heidelberg") as client:
+    with site.client("team-a") as client:
         site.run = start(client, "dev", name="EL, annealed")
         translate_all(client, site.run, learner(20))
         client.post(f"/v1/runs/{site.run}/passes")
         translate_all(client, site.run, SAID.__getitem__)
-    with site.client("umd") as client:
+    with site.client("team-b") as client:
         site.others = start(client, "dev", name=HOSTILE)
         translate_all(client, site.others, learner(50))
         translate_all(client, start(client, "train"), learner(30))
@@ -147,7 +147,7 @@ def test_the_task_list_leads_to_a_leaderboard(visit: Callable[..., Visitor]) -> 
     expect(page.locator("tbody tr")).to_have_count(2)
     look(page, "leaderboard")
     cells = page.locator("tbody tr").first.locator("td, th").all_inner_texts()
-    assert cells[:5] == ["1", "heidelberg", "EL, annealed", "2", "26"]
+    assert cells[:5] == ["1", "team-a", "EL, annealed", "2", "26"]
     assert page.locator("tbody tr").nth(1).locator("td").nth(1).inner_text() == HOSTILE
     page.get_by_role("link", name="Tasks").click()
     page.get_by_role("link", name="train", exact=True).click()
@@ -161,7 +161,7 @@ def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site)
     page = visitor.go("/tasks/dev")
     rows = page.locator("tbody tr")
     before = rows.count()
-    with site.client("umd") as client:
+    with site.client("team-b") as client:
         run = start(client, "dev", name="late")
         expect(rows).to_have_count(before + 1)
         page.uncheck("#live")
@@ -176,7 +176,7 @@ def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site)
 
 def test_a_run_is_drawn_on_a_logarithmic_axis(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit()
-    page = visitor.sign_in("heidelberg")
+    page = visitor.sign_in("team-a")
     page.get_by_role("link", name="EL, annealed").click()
     plots = page.locator("[data-plot]")
     expect(plots).to_have_count(4)
@@ -194,7 +194,7 @@ def test_other_peoples_runs_and_the_organisers_page_are_not_there(visit: Callabl
     visitor = visit()
     for path in (f"/runs/{site.run}", "/organiser"):
         expect(visitor.go(path).locator("h1")).to_have_text("Nothing here")
-    visitor.sign_in("heidelberg")
+    visitor.sign_in("team-a")
     for path in (f"/runs/{site.others}", "/organiser", "/runs/nothing"):
         expect(visitor.go(path).locator("h1")).to_have_text("Nothing here")
     page = visitor.go("/tasks/dev")
@@ -212,7 +212,7 @@ def test_an_organiser_opens_results_by_keyboard(visit: Callable[..., Visitor], s
     visitor = visit()
     page = visitor.sign_in("committee")
     expect(page.locator("h1")).to_have_text("Activity")
-    expect(page.locator("main")).to_contain_text("heidelberg")
+    expect(page.locator("main")).to_contain_text("team-a")
     look(page, "organiser")
     page.get_by_role("button", name="Open the results of train").focus()
     page.keyboard.press("Enter")
@@ -228,7 +228,7 @@ def test_an_organiser_opens_results_by_keyboard(visit: Callable[..., Visitor], s
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, scheme: str) -> None:
     visitor = visit(color_scheme=scheme)
-    page = visitor.sign_in("heidelberg")
+    page = visitor.sign_in("team-a")
     visitor.go(f"/runs/{site.run}")
     page.locator("[data-plot=reward] .xtick text").first.wait_for()
     look(page, f"run-{scheme}")
@@ -244,7 +244,7 @@ def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, s
 
 def test_nothing_sticks_out_on_a_narrow_screen(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit(viewport={"width": 380, "height": 800})
-    visitor.sign_in("heidelberg")
+    visitor.sign_in("team-a")
     for path in ("/", "/tasks/dev", f"/runs/{site.run}", "/runs"):
         page = visitor.go(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 380, path
