@@ -15,17 +15,19 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from mtloop.translators.marian.lesson import Lesson
 from mtloop.translators.marian.model import Encoded
 
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """A reward, the mean of all so far (itself included), and what it was given for: source and decoder states."""
+    """A reward, the mean of all so far (itself included), and what it was given for: a source, the lesson of a draw."""
 
     reward: float
     mean: float
     source: Encoded
-    states: Tensor
+    lesson: Lesson | None = None
+    temperature: float = 1.0
 
 
 class Baseline(Protocol):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from mtloop.bandits.baselines import Baseline, Heard, Nothing
@@ -72,18 +73,23 @@ class ExpectedLoss:
     Only a share `explore` of the translations is drawn; the others are the likeliest. Both teach: a reward is weighed
     by how much likelier its translation was among the draws alone than in this mixture, so that on average the lesson
     is that of draws. `dropout` leaves out a share of the network's numbers in the lesson, not in the translation.
+    `blame` is how much a reward below the baseline weighs: 0 learns from what went well alone, which does not climb
+    the expected reward any more, but never pushes the model away to where nobody has been.
     """
 
     baseline: Baseline = field(default_factory=Nothing)
     cut: Cut = WHOLE
     explore: float = 1.0
     dropout: float = 0.0
+    blame: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 < self.explore <= 1:
             raise InputError(f"explore = {self.explore:g}; expected the share of draws, above 0 and at most 1")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout = {self.dropout:g}; expected a share, from 0 to less than 1")
+        if not 0 <= self.blame <= 1:
+            raise InputError(f"blame = {self.blame:g}; expected from 0 (none) to 1 (as much as praise)")
 
     def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried:
         timid = self.explore < 1 and random.Random(seed_of(seed, "explore")).random() >= self.explore
@@ -102,17 +108,18 @@ class ExpectedLoss:
         return math.log(math.exp(explored) + 1 - self.explore) if likeliest else explored
 
     def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, float]:
-        model, source = scope.model, rewarded.read()
+        model, source, temperature = scope.model, rewarded.read(), rewarded.number("temperature")
         if self.dropout:
             model = model.with_dropout(self.dropout, seed_of(rewarded.draw, "dropout"))
             source = model.encode(list(source.ids))
         lesson = expected_loss(
-            model, source, _tokens(rewarded.proposal), 1.0, temperature=rewarded.number("temperature"),
+            model, source, _tokens(rewarded.proposal), 1.0, temperature=temperature,
             limits=limits, scope=scope.names, extra_bias=scope.extra_bias, cut=self.cut,
         )  # fmt: skip
         if not math.isfinite(lesson.loss):
             raise NotFinite("the model is no number")
-        weight = self.baseline.weigh(Heard(rewarded.reward, rewarded.mean, source, lesson.states))
+        weight = self.baseline.weigh(Heard(rewarded.reward, rewarded.mean, source, lesson, temperature))
+        weight = torch.where(weight < 0, self.blame * weight, weight)
         if "share" in rewarded.proposal.memo:
             weight = weight * rewarded.number("share")
         return replace(lesson, error=lesson.error * weight.float().reshape(-1, 1)), float(weight.mean())

@@ -44,7 +44,7 @@ class ZerothOrder:
         return Tried(greedy(shaken, again, limits, bias, scored=False).ids, None, {"spread": spread})
 
     def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, float]:
-        heard = Heard(rewarded.reward, rewarded.mean, rewarded.read(), torch.empty(0))
+        heard = Heard(rewarded.reward, rewarded.mean, rewarded.read())
         weight = float(self.baseline.weigh(heard))
         along = -weight / rewarded.number("spread")
         tensors, bias = directions(scope, rewarded.draw)

@@ -67,12 +67,13 @@ class Drawing(Moving):
     mass: float = 1.0
     explore: float = 1.0
     dropout: float = 0.0
+    blame: float = 1.0
 
     def explorer(self, baseline: Baseline) -> Explorer:
         from mtloop.bandits.exploring import ExpectedLoss
         from mtloop.translators.marian.odds import Cut
 
-        return ExpectedLoss(baseline, Cut(self.best, self.mass), self.explore, self.dropout)
+        return ExpectedLoss(baseline, Cut(self.best, self.mass), self.explore, self.dropout, self.blame)
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Fitting(Drawing):
 class Criticised(Drawing):
     """How fast a critic learns, and how much it can."""
 
-    critic_rate: float = 1e-3
+    critic_rate: float = 3e-4
     hidden: int = 64
 
 

@@ -147,6 +147,18 @@ def test_a_share_of_draws_and_the_likeliest_otherwise(small: Marian) -> None:
     assert drawn.carried["share"] == pytest.approx(4.0, rel=1e-5)
 
 
+def test_without_blame_only_what_went_well_teaches(small: Marian) -> None:
+    system = made(small, "nmt-el-cv", blame=0.0)
+    told = [
+        system.learn(system.propose(segment), Reward(value))
+        for segment, value in zip(SEGMENTS, (0.5, 0.1, 0.9), strict=False)
+    ]
+    assert [one.updates for one in told] == [0, 0, 1]
+    half = made(small, "nmt-el-cv", blame=0.5)
+    half.learn(half.propose(SEGMENTS[0]), Reward(0.5))
+    assert half.learn(half.propose(SEGMENTS[1]), Reward(0.1)).info == {"weight": -0.1}
+
+
 def test_dropout_changes_what_is_learned_and_not_what_is_said(small: Marian) -> None:
     systems = [made(small, "nmt-el", dropout=dropout, temperature=1.0) for dropout in (0.0, 0.5, 0.5)]
     proposals = [system.propose(SEGMENTS[0]) for system in systems]
@@ -202,6 +214,7 @@ def test_shaking_falls_with_the_temperature_and_leaves_the_model_alone(small: Ma
         ("nmt-el", {"optimiser": "adam", "scope": "lasso"}, "take optimiser=sgd"),
         ("nmt-el", {"explore": 0.0}, "explore"),
         ("nmt-el", {"dropout": 1.0}, "dropout"),
+        ("nmt-el", {"blame": -0.1}, "blame"),
         ("nmt-el", {"mass": 0.0}, "mass"),
         ("nmt-el", {"best": -1}, "best"),
         ("nmt-el", {"clip": -1.0}, "clip"),
