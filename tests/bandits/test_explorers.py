@@ -11,7 +11,8 @@ import torch
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.bandits.annealing import Annealing
-from mtloop.bandits.exploring import ExpectedLoss
+from mtloop.bandits.baselines import Nothing
+from mtloop.bandits.exploring import ExpectedLoss, Rewarded
 from mtloop.bandits.nmt import BanditNMT
 from mtloop.bandits.szo import ZerothOrder, directions
 from mtloop.checks.learners import check_learner
@@ -19,10 +20,11 @@ from mtloop.config.bandits import make_scope
 from mtloop.config.methods import make_learner, settings_of
 from mtloop.config.neural_bandits import NEURAL_BANDITS
 from mtloop.core import InputError, Proposal, Reward, Segment, UnknownName
-from mtloop.translators.marian.model import Marian
+from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.odds import Cut
 from mtloop.translators.marian.search import Limits, greedy, sample
 
+NOWHERE = Encoded((), torch.empty(0), lambda dx, tape: None)
 SEGMENTS = [Segment(str(i), source) for i, (source, _) in enumerate(demo_pairs()[:6])]
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((method, {}) for method in NEURAL_BANDITS),
@@ -184,17 +186,32 @@ def test_zeroth_order_climbs_along_what_earned_more(small: Marian) -> None:
 
 
 def test_zeroth_order_estimates_the_gradient(small: Marian) -> None:
-    """On a reward that is linear in the shaken bias, the mean of the estimates is its slope."""
-    system = BanditNMT(make_scope(small, "bias", 0.1), ZerothOrder(spread=0.5), method="nmt-szo", clip=0.0)
+    """On a reward that is linear in the shaken bias, the mean of the estimates is minus its slope (it descends)."""
+    scope, explorer = make_scope(small, "bias", 0.1), ZerothOrder(Nothing(), spread=0.5)
     slope = torch.zeros(len(small.target.pieces))
     slope[5] = 0.3
     total = torch.zeros_like(slope)
     for seed in range(2000):
-        _, u = directions(system.scope, seed)
+        _, u = directions(scope, seed)
         assert u is not None
-        total += float(slope @ (0.5 * u)) * u / 0.5
-    assert float(total[5] / 2000) == pytest.approx(0.3, abs=0.05)
-    assert float((total / 2000 - slope).abs().max()) < 0.05
+        reward = float(slope @ (0.5 * u))  # no reward of a rater's, but a lesson asks for no range
+        proposal = Proposal(SEGMENTS[0], "", memo={"draw": seed, "spread": 0.5})
+        lesson, _ = explorer.lesson(scope, Limits(), Rewarded(proposal, reward, 0.0, lambda: NOWHERE))
+        total += lesson.error[0]
+    assert float(total[5] / 2000) == pytest.approx(-0.3, abs=0.05)
+    assert float((total / 2000 + slope).abs().max()) < 0.05
+
+
+def test_zeroth_order_moves_tensors_along_what_earned_more(small: Marian) -> None:
+    system = made(small, "nmt-szo", scope="top", optimiser="sgd", rate=0.01, spread=0.05)
+    system.learn(system.propose(SEGMENTS[0]), Reward(0.5))
+    proposal = system.propose(SEGMENTS[1])
+    tensors, bias = directions(system.scope, int(str(proposal.memo["draw"])))
+    assert bias is None
+    assert system.learn(proposal, Reward(1.0)).info == {"weight": 0.25}
+    for name, u in tensors.items():
+        moved = system.model.weights[name] - small.weights[name]
+        torch.testing.assert_close(moved, 0.01 * 0.25 / 0.05 * u, atol=1e-5, rtol=1e-3)
 
 
 def test_shaking_falls_with_the_temperature_and_leaves_the_model_alone(small: Marian) -> None:

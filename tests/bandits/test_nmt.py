@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from helpers.tiny_marian import demo_pairs, write_tiny
+from helpers.tiny_marian import demo_pairs
 
 from mtloop.bandits.annealing import Annealing
 from mtloop.bandits.baselines import Nothing, RunningMean
@@ -20,13 +20,10 @@ from mtloop.config.methods import make_learner, settings_of
 from mtloop.core import Delay, Feedback, InputError, PostEdit, Proposal, Reward, Segment, Truth, UnknownName, run, wire
 from mtloop.translators.marian.lesson import study
 from mtloop.translators.marian.model import Marian
-from mtloop.translators.scopes import Dense, all_names
 
 PAIRS = demo_pairs()
 SEGMENTS = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:8])]
 SCOPES = ["full", "top", "bias", "lasso"]
-RIGHT, WRONG = "Speichern Sie die Datei.", "Öffnen Sie den Bereich."
-STEPS = 150  # within which the better of two translations must be found
 
 
 def worth(proposal: Proposal) -> Reward:
@@ -202,43 +199,6 @@ def test_annealed_draws_become_the_likeliest_and_learning_stops(small: Marian) -
     assert proposal.memo["temperature"] == pytest.approx(0.01)
     assert proposal.text == system._steady().propose(SEGMENTS[2]).text
     assert system.learn(proposal, Reward(1.0)).updates == 0
-
-
-@pytest.fixture(scope="module")
-def two_armed(tmp_path_factory: pytest.TempPathFactory) -> Marian:
-    """A model that says one of two things about "Save the file.", the wrong one a little more often."""
-    folder = tmp_path_factory.mktemp("two-armed")
-    write_tiny(folder)
-    model = Marian.load(folder)
-    scope = Dense(model, all_names(model.weights), rate=0.05)
-    ids = model.source.encode("Save the file.")
-    for number in range(300):
-        wanted = model.target.encode(RIGHT if number % 2 else WRONG)
-        scope.update(study(scope.model, ids, wanted, scope.names))
-        scope.settle()
-    return scope.model
-
-
-def share(system: BanditNMT, text: str) -> float:
-    """How likely a translation is."""
-    ids, wanted = system.model.source.encode("Save the file."), system.model.target.encode(text)
-    return math.exp(-study(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss * len(wanted))
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize(("control", "rate", "clip"), [(False, 0.02, 0.0), (True, 0.05, 1.0)])
-def test_expected_loss_finds_the_better_of_two_translations(
-    two_armed: Marian, control: bool, rate: float, clip: float, seed: int
-) -> None:
-    system = BanditNMT(make_scope(two_armed, "full", rate), explorer(control), clip=clip, seed=seed)
-    start = share(system, RIGHT), share(system, WRONG)
-    assert start[0] < 0.6
-    assert sum(start) > 0.5, "the model knows both"
-    for number in range(STEPS):
-        proposal = system.propose(Segment(str(number), "Save the file."))
-        value = 0.9 if proposal.text == RIGHT else 0.3 if proposal.text == WRONG else 0.0
-        system.learn(proposal, Reward(value))
-    assert share(system, RIGHT) > 0.9
 
 
 def test_methods_by_name(small: Marian) -> None:
