@@ -58,8 +58,11 @@ class Explorer(Protocol):
 
     def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried: ...
 
-    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, float]:
-        """Which way to move, and what the reward weighed; raises NotFinite, having learned nothing, where none is."""
+    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
+        """Which way to move, and what the reward weighed, maybe token by token.
+
+        Raises NotFinite, having learned nothing, where the model is no number.
+        """
 
     def tensors(self) -> dict[str, Tensor]: ...
 
@@ -107,7 +110,7 @@ class ExpectedLoss:
         explored = math.log(self.explore) + drawn
         return math.log(math.exp(explored) + 1 - self.explore) if likeliest else explored
 
-    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, float]:
+    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
         model, source, temperature = scope.model, rewarded.read(), rewarded.number("temperature")
         if self.dropout:
             model = model.with_dropout(self.dropout, seed_of(rewarded.draw, "dropout"))
@@ -122,7 +125,7 @@ class ExpectedLoss:
         weight = torch.where(weight < 0, self.blame * weight, weight)
         if "share" in rewarded.proposal.memo:
             weight = weight * rewarded.number("share")
-        return replace(lesson, error=lesson.error * weight.float().reshape(-1, 1)), float(weight.mean())
+        return replace(lesson, error=lesson.error * weight.float().reshape(-1, 1)), weight
 
     def tensors(self) -> dict[str, Tensor]:
         return self.baseline.tensors()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import torch
+from torch import Tensor
 
 from mtloop.bandits.annealing import Annealing
 from mtloop.bandits.exploring import ExpectedLoss, Explorer, Rewarded
@@ -19,6 +21,7 @@ from mtloop.translators.scopes import NotFinite, Scope
 
 OWN = "bandit/"  # the names under which a delta keeps what is not of the scope
 EXPLORER = f"{OWN}explorer/"
+Clipping = Literal["gradient", "score"]
 
 
 class BanditNMT:
@@ -47,10 +50,15 @@ class BanditNMT:
         method: str = "nmt-el",
         annealing: Annealing | None = None,
         clip: float = 1.0,
+        clipping: Clipping = "gradient",
         seed: int = 1,
     ) -> None:
-        """`clip`: the longest gradient; 0 for any."""
-        self.scope, self.explorer, self.method, self.clip = scope, explorer or ExpectedLoss(), method, clip
+        """`clip`: the longest gradient; 0 for any. `clipping`: that of the loss, or that of the log-probability.
+
+        The latter is weighed after it was clipped, so that a reward that says little moves little.
+        """
+        self.scope, self.explorer, self.method = scope, explorer or ExpectedLoss(), method
+        self.clip, self.clipping = clip, clipping
         self.annealing = annealing or Annealing()
         self.ledger_ = Ledger(method, seed)
         self.updates_ = 0
@@ -87,16 +95,19 @@ class BanditNMT:
     def _move(self, rewarded: Rewarded, pace: float) -> Learned:
         try:
             lesson, weight = self.explorer.lesson(self.scope, self.limits, rewarded)
-            if not (weight or lesson.error.any()):
+            if not weight.any():
                 return Learned()
-            self.scope.update(weighed(lesson, self.clip, pace, self.scope.extra_bias is not None))
+            self.scope.update(weighed(lesson, self._longest(weight), pace, self.scope.extra_bias is not None))
         except NotFinite:
             self.scope.rollback()
             return Learned(rejected="not finite")
         self._encoded = None
         self.scope.settle()
         self.updates_ += 1
-        return Learned(1, info={"weight": float(f"{weight:.4g}")})
+        return Learned(1, info={"weight": float(f"{weight.mean():.4g}")})
+
+    def _longest(self, weight: Tensor) -> float:
+        return self.clip * float(weight.pow(2).mean().sqrt()) if self.clipping == "score" else self.clip
 
     def _read(self, segment: Segment) -> Encoded:
         ids = self.model.source.encode(segment.source)

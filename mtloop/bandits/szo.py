@@ -43,10 +43,10 @@ class ZerothOrder:
         again = source if shaken is scope.model else list(source.ids)
         return Tried(greedy(shaken, again, limits, bias, scored=False).ids, None, {"spread": spread})
 
-    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, float]:
+    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
         heard = Heard(rewarded.reward, rewarded.mean, rewarded.read())
-        weight = float(self.baseline.weigh(heard))
-        along = -weight / rewarded.number("spread")
+        weight = self.baseline.weigh(heard)
+        along = -float(weight) / rewarded.number("spread")
         tensors, bias = directions(scope, rewarded.draw)
         wishes = {name: along * direction for name, direction in tensors.items()}
         return pointed(scope.model, wishes, None if bias is None else along * bias), weight

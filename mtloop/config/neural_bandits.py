@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mtloop.bandits.annealing import Annealing
     from mtloop.bandits.baselines import Baseline
     from mtloop.bandits.exploring import Explorer
+    from mtloop.bandits.nmt import Clipping
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.scopes import Scope
 
@@ -30,6 +31,7 @@ class Moving:
     tensors: str = ""
     optimiser: str = "sgd"
     clip: float = 1.0
+    clipping: str = "gradient"
     temperature: float = 0.3
     steps: int = 0
     start: float = 0.54
@@ -41,6 +43,11 @@ class Moving:
         from mtloop.bandits.annealing import Annealing
 
         return Annealing(self.steps, self.start, self.decay, self.floor, self.temperature)
+
+    def clipped(self) -> Clipping:
+        if self.clipping not in ("gradient", "score"):
+            raise UnknownName("clipping", self.clipping, ("gradient", "score"))
+        return self.clipping  # type: ignore[return-value]
 
     def moving(self, model: Marian) -> Scope:
         """The scope, and its optimiser around it."""
@@ -126,8 +133,9 @@ class NeuralBandit(Generic[Told]):
         told = replace(self.told, **settings)  # type: ignore[arg-type]
         explorer, annealing = self.explorer(model, told), told.annealing()
         return BanditNMT(
-            told.moving(model), explorer, method=self.name, annealing=annealing, clip=told.clip, seed=told.seed
-        )
+            told.moving(model), explorer, method=self.name, annealing=annealing,
+            clip=told.clip, clipping=told.clipped(), seed=told.seed,
+        )  # fmt: skip
 
 
 def expected_loss(model: Marian, told: Drawing) -> Explorer:

@@ -149,6 +149,19 @@ def test_a_share_of_draws_and_the_likeliest_otherwise(small: Marian) -> None:
     assert drawn.carried["share"] == pytest.approx(4.0, rel=1e-5)
 
 
+@pytest.mark.parametrize(("clipping", "times"), [("gradient", 1.0), ("score", 4.0)])
+def test_a_clipped_score_is_weighed_afterwards(small: Marian, clipping: str, times: float) -> None:
+    """Four times the reward moves four times as far where the log-probability's gradient was clipped, else as far."""
+    moved = []
+    for reward in (0.2, 0.8):
+        system = made(small, "nmt-el", clipping=clipping, clip=0.1, rate=0.1, scope="bias")
+        system.learn(system.propose(SEGMENTS[0]), Reward(reward))
+        assert system.scope.extra_bias is not None
+        moved.append(float(system.scope.extra_bias.norm()))
+    assert moved[1] == pytest.approx(0.01 * (0.8 if clipping == "score" else 1.0), rel=1e-3)
+    assert moved[1] / moved[0] == pytest.approx(times, rel=1e-3)
+
+
 def test_without_blame_only_what_went_well_teaches(small: Marian) -> None:
     system = made(small, "nmt-el-cv", blame=0.0)
     told = [
@@ -235,6 +248,7 @@ def test_shaking_falls_with_the_temperature_and_leaves_the_model_alone(small: Ma
         ("nmt-el", {"mass": 0.0}, "mass"),
         ("nmt-el", {"best": -1}, "best"),
         ("nmt-el", {"clip": -1.0}, "clip"),
+        ("nmt-el", {"clipping": "scores"}, "did you mean 'score'"),
         ("nmt-el-ridge", {"ridge": 0.0}, "ridge"),
         ("nmt-reinforce", {"critic_rate": 0.0}, "critic_rate"),
         ("nmt-szo", {"scope": "full"}, "bias, top, fixed"),
