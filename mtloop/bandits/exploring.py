@@ -21,7 +21,7 @@ from mtloop.bandits.objectives import expected_loss
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON, Proposal
 from mtloop.translators.marian.lesson import Lesson
-from mtloop.translators.marian.model import Encoded
+from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.odds import WHOLE, Cut
 from mtloop.translators.marian.search import Limits, sample
 from mtloop.translators.scopes import NotFinite, Scope
@@ -77,7 +77,8 @@ class ExpectedLoss:
     by how much likelier its translation was among the draws alone than in this mixture, so that on average the lesson
     is that of draws. `dropout` leaves out a share of the network's numbers in the lesson, not in the translation.
     `blame` is how much a reward below the baseline weighs: 0 learns from what went well alone, which does not climb
-    the expected reward any more, but never pushes the model away to where nobody has been.
+    the expected reward any more, but never pushes the model away to where nobody has been. `kl` above 0 ties the model
+    to its base, by the divergence of its odds at the tokens that were drawn.
     """
 
     baseline: Baseline = field(default_factory=Nothing)
@@ -85,6 +86,7 @@ class ExpectedLoss:
     explore: float = 1.0
     dropout: float = 0.0
     blame: float = 1.0
+    kl: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.explore <= 1:
@@ -93,6 +95,8 @@ class ExpectedLoss:
             raise InputError(f"dropout = {self.dropout:g}; expected a share, from 0 to less than 1")
         if not 0 <= self.blame <= 1:
             raise InputError(f"blame = {self.blame:g}; expected from 0 (none) to 1 (as much as praise)")
+        if not 0 <= self.kl < math.inf:
+            raise InputError(f"kl = {self.kl:g}; expected 0 (free) or more")
 
     def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried:
         timid = self.explore < 1 and random.Random(seed_of(seed, "explore")).random() >= self.explore
@@ -111,21 +115,40 @@ class ExpectedLoss:
         return math.log(math.exp(explored) + 1 - self.explore) if likeliest else explored
 
     def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
-        model, source, temperature = scope.model, rewarded.read(), rewarded.number("temperature")
+        model, source = scope.model, rewarded.read()
         if self.dropout:
             model = model.with_dropout(self.dropout, seed_of(rewarded.draw, "dropout"))
             source = model.encode(list(source.ids))
-        lesson = expected_loss(
-            model, source, _tokens(rewarded.proposal), 1.0, temperature=temperature,
-            limits=limits, scope=scope.names, extra_bias=scope.extra_bias, cut=self.cut,
-        )  # fmt: skip
+        lesson = self._study(model, source, limits, rewarded, scope.names, scope.extra_bias)
         if not math.isfinite(lesson.loss):
             raise NotFinite("the model is no number")
-        weight = self.baseline.weigh(Heard(rewarded.reward, rewarded.mean, source, lesson, temperature))
+        weight = self._weight(rewarded, source, lesson)
+        error = lesson.error * weight.float().reshape(-1, 1)
+        return replace(lesson, error=error + self._pull(scope, lesson, limits, rewarded) if self.kl else error), weight
+
+    def _weight(self, rewarded: Rewarded, source: Encoded, lesson: Lesson) -> Tensor:
+        """What the reward weighs against the baseline, less blame, and as a draw and not as one of a mixture."""
+        heard = Heard(rewarded.reward, rewarded.mean, source, lesson, rewarded.number("temperature"))
+        weight = self.baseline.weigh(heard)
         weight = torch.where(weight < 0, self.blame * weight, weight)
-        if "share" in rewarded.proposal.memo:
-            weight = weight * rewarded.number("share")
-        return replace(lesson, error=lesson.error * weight.float().reshape(-1, 1)), weight
+        return weight * rewarded.number("share") if "share" in rewarded.proposal.memo else weight
+
+    def _pull(self, scope: Scope, lesson: Lesson, limits: Limits, rewarded: Rewarded) -> Tensor:
+        """The gradient, by the logits, of kl * KL(base || model) summed over the tokens: (p - p of the base) / T."""
+        base: Marian = getattr(scope, "base", scope.model)
+        ids = base.source.encode(rewarded.proposal.segment.source)
+        anchor = self._study(base, base.encode(ids), limits, rewarded, frozenset(), None)
+        return self.kl * (lesson.error - anchor.error)
+
+    def _study(
+        self, model: Marian, source: Encoded, limits: Limits, rewarded: Rewarded, names: frozenset[str],
+        bias: Tensor | None,
+    ) -> Lesson:  # fmt: skip
+        """The draw as a model sees it, with a weight of 1."""
+        return expected_loss(
+            model, source, _tokens(rewarded.proposal), 1.0, temperature=rewarded.number("temperature"),
+            limits=limits, scope=names, extra_bias=bias, cut=self.cut,
+        )  # fmt: skip
 
     def tensors(self) -> dict[str, Tensor]:
         return self.baseline.tensors()

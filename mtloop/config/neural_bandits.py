@@ -75,12 +75,13 @@ class Drawing(Moving):
     explore: float = 1.0
     dropout: float = 0.0
     blame: float = 1.0
+    kl: float = 0.0
 
     def explorer(self, baseline: Baseline) -> Explorer:
         from mtloop.bandits.exploring import ExpectedLoss
         from mtloop.translators.marian.odds import Cut
 
-        return ExpectedLoss(baseline, Cut(self.best, self.mass), self.explore, self.dropout, self.blame)
+        return ExpectedLoss(baseline, Cut(self.best, self.mass), self.explore, self.dropout, self.blame, self.kl)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.distributions import Categorical
 
 from mtloop.bandits.baselines import Heard, SourceRidge
 from mtloop.bandits.critic import PLAIN, Critic, doubts, known
@@ -63,7 +64,7 @@ def test_a_critic_knows_how_sure_the_model_is_at_temperature_one(small: Marian) 
     logits = small.logits(told.lesson.states)
     logits[:, small.target.pad] = -torch.inf
     entropy, top = doubts(told)
-    odds = torch.distributions.Categorical(logits=logits)
+    odds = Categorical(logits=logits)
     torch.testing.assert_close(entropy, odds.entropy(), atol=2e-3, rtol=1e-3)
     torch.testing.assert_close(top, odds.probs.amax(-1), atol=1e-4, rtol=1e-3)
 
@@ -101,7 +102,15 @@ def actor_loss(explorer: ExpectedLoss, scope: Dense, advantages: torch.Tensor) -
     for name, gradient in lesson.gradients().items():
         found[name] = torch.zeros_like(model.weights[name])
         gradient.subtract(found[name], -1.0)
-    return -float((advantages * chances).sum()), found
+    return -float((advantages * chances).sum()) + explorer.kl * divergence(scope, logits, 0.6), found
+
+
+def divergence(scope: Dense, logits: torch.Tensor, temperature: float) -> float:
+    """KL(base || model), summed over the tokens of the draw."""
+    base = scope.base
+    away = base.logits(base.decode(base.encode(base.source.encode(SOURCE)), DRAWN).states) / temperature
+    away[:, base.target.pad] = -torch.inf
+    return float(torch.distributions.kl_divergence(*(Categorical(logits=each) for each in (away, logits))).sum())
 
 
 class Given:
@@ -120,12 +129,17 @@ class Given:
         """Nothing to take up."""
 
 
-@pytest.mark.parametrize(("cut", "dropout"), [(Cut(), 0.0), (Cut(best=40), 0.0), (Cut(mass=0.8), 0.0), (Cut(), 0.3)])
-def test_the_actors_gradient_against_finite_differences(small: Marian, cut: Cut, dropout: float) -> None:
-    """Each token weighed by its own advantage, through truncated odds and through dropout."""
+@pytest.mark.parametrize(
+    ("cut", "dropout", "kl"),
+    [(Cut(), 0.0, 0.0), (Cut(best=40), 0.0, 0.0), (Cut(mass=0.8), 0.0, 0.0), (Cut(), 0.3, 0.0), (Cut(), 0.0, 0.7)],
+)
+def test_the_actors_gradient_against_finite_differences(small: Marian, cut: Cut, dropout: float, kl: float) -> None:
+    """Each token weighed by its own advantage, through truncated odds and dropout, tied to the base or not."""
     advantages = torch.tensor([0.4, -0.2, 0.1, 0.3, -0.5])
-    explorer = ExpectedLoss(Given(advantages), cut, dropout=dropout)
-    scope = Dense(small.with_weights(small.weights.copy(small.weights)), all_names(small.weights))
+    explorer = ExpectedLoss(Given(advantages), cut, dropout=dropout, kl=kl)
+    scope = Dense(small, all_names(small.weights))
+    for name in scope._weights():  # off the base, which the copy leaves as it is
+        scope._weights()[name].mul_(1.02)
     checked = 0
     _, gradients = actor_loss(explorer, scope, advantages)
     for name, gradient in gradients.items():

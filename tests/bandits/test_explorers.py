@@ -32,7 +32,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("nmt-el-cv", {"optimiser": "adam", "rate": 0.01, "scope": "bias"}),
     ("nmt-el-cv", {"optimiser": "adam", "rate": 0.01, "scope": "lora"}),
     ("nmt-el", {"dropout": 0.5, "explore": 0.5, "best": 20, "mass": 0.9, "temperature": 1.0}),
-    ("nmt-reinforce", {"dropout": 0.2, "scope": "bias"}),
+    ("nmt-reinforce", {"dropout": 0.2, "scope": "bias", "kl": 0.5}),
     ("nmt-szo", {"scope": "top", "spread": 0.02}),
     ("nmt-szo", {"optimiser": "sgd", "rate": 0.01}),
 ]
@@ -245,6 +245,7 @@ def test_shaking_falls_with_the_temperature_and_leaves_the_model_alone(small: Ma
         ("nmt-el", {"explore": 0.0}, "explore"),
         ("nmt-el", {"dropout": 1.0}, "dropout"),
         ("nmt-el", {"blame": -0.1}, "blame"),
+        ("nmt-el", {"kl": -1.0}, "kl"),
         ("nmt-el", {"mass": 0.0}, "mass"),
         ("nmt-el", {"best": -1}, "best"),
         ("nmt-el", {"clip": -1.0}, "clip"),
