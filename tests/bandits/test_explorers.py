@@ -277,6 +277,12 @@ def test_a_snapshot_of_another_optimiser_is_refused(small: Marian, tmp_path: Pat
         made(small, "nmt-el", scope="bias").load(tmp_path)
 
 
+def test_moments_and_what_was_heard_are_no_parameters(small: Marian) -> None:
+    system = made(small, "nmt-reinforce", optimiser="adam", scope="bias")
+    teach(system, SEGMENTS[:3])
+    assert system.delta().parameters == len(small.target.pieces)
+
+
 def test_what_an_explorer_needs_is_checked() -> None:
     with pytest.raises(InputError, match="explore"):
         ExpectedLoss(explore=1.5)
