@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.scopes import Scope
 
-ADAM_RATES = {"bias": 1e-3, "lora": 1e-4}  # of a scope whose own rate is one for SGD
-ADAM_RATE = 1e-5  # the paper's
+RATES = {"full": 0.03, "lora": 0.01}  # of SGD, where it is not the scope's own for post-edits
+EAGER_RATES = RATES | {"full": 0.01}  # without a baseline every reward pulls, and a draw is held on to too soon
+ADAM_RATES = {"full": 1e-5, "top": 1e-5, "fixed": 1e-5, "lora": 1e-4, "bias": 1e-3}  # the first is the paper's
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Moving:
     clipping: str = "gradient"
     temperature: float = 0.3
     steps: int = 0
-    start: float = 0.54
+    start: float = 1.0
     decay: float = 0.99
     floor: float = 0.1
     seed: int = 1
@@ -49,18 +50,19 @@ class Moving:
             raise UnknownName("clipping", self.clipping, ("gradient", "score"))
         return self.clipping  # type: ignore[return-value]
 
-    def moving(self, model: Marian) -> Scope:
-        """The scope, and its optimiser around it."""
+    def moving(self, model: Marian, rates: Mapping[str, float]) -> Scope:
+        """The scope, and its optimiser around it; `rates` are those of SGD."""
         from mtloop.config.bandits import make_scope
         from mtloop.translators.adam import Adam, Movable
 
         if self.clip < 0 or self.rate < 0:
             raise InputError("clip is the longest gradient (0: any length), rate the step size (0: the scope's own)")
-        if self.optimiser == "sgd":
-            return make_scope(model, self.scope, self.rate, self.tensors)
-        if self.optimiser != "adam":
+        if self.optimiser not in ("sgd", "adam"):
             raise UnknownName("optimiser", self.optimiser, ("sgd", "adam"))
-        scope = make_scope(model, self.scope, self.rate or ADAM_RATES.get(self.scope, ADAM_RATE), self.tensors)
+        rates = rates if self.optimiser == "sgd" else ADAM_RATES
+        scope = make_scope(model, self.scope, self.rate or rates.get(self.scope, 0.0), self.tensors)
+        if self.optimiser == "sgd":
+            return scope
         if not isinstance(scope, Movable):
             raise InputError(f"scope {self.scope} steps and shrinks by its own rule; take optimiser=sgd")
         return Adam(scope)
@@ -120,6 +122,7 @@ class NeuralBandit(Generic[Told]):
     name: str
     told: Told
     explorer: Callable[[Marian, Told], Explorer]
+    rates: Mapping[str, float] = field(default_factory=lambda: RATES)
 
     @property
     def keywords(self) -> dict[str, JSON]:
@@ -134,7 +137,7 @@ class NeuralBandit(Generic[Told]):
         told = replace(self.told, **settings)  # type: ignore[arg-type]
         explorer, annealing = self.explorer(model, told), told.annealing()
         return BanditNMT(
-            told.moving(model), explorer, method=self.name, annealing=annealing,
+            told.moving(model, self.rates), explorer, method=self.name, annealing=annealing,
             clip=told.clip, clipping=told.clipped(), seed=told.seed,
         )  # fmt: skip
 
@@ -182,7 +185,7 @@ def zeroth_order(model: Marian, told: Shaking) -> Explorer:
 
 SMALL = ("bias", "top", "fixed")
 NEURAL_BANDITS: dict[str, Callable[..., Learner]] = {
-    "nmt-el": NeuralBandit("nmt-el", Drawing(), expected_loss),
+    "nmt-el": NeuralBandit("nmt-el", Drawing(), expected_loss, EAGER_RATES),
     "nmt-el-cv": NeuralBandit("nmt-el-cv", Drawing(), against_the_mean),
     "nmt-el-ridge": NeuralBandit("nmt-el-ridge", Fitting(), against_the_source),
     "nmt-reinforce": NeuralBandit("nmt-reinforce", Criticised(), actor_critic),

@@ -269,6 +269,26 @@ def test_every_setting_is_told_with_its_default() -> None:
         settings_of("nmt-reinforce", {"criticrate": 1})
 
 
+@pytest.mark.parametrize(
+    ("method", "settings", "rate"),
+    [
+        ("nmt-el", {}, 0.01),
+        ("nmt-el-cv", {}, 0.03),
+        ("nmt-reinforce", {"scope": "lora"}, 0.01),
+        ("nmt-el-ridge", {"scope": "bias"}, 0.1),
+        ("nmt-el-cv", {"rate": 0.5}, 0.5),
+        ("nmt-el-cv", {"optimiser": "adam"}, 1e-5),
+        ("nmt-el", {"optimiser": "adam", "scope": "lora"}, 1e-4),
+        ("nmt-szo", {}, 1e-3),
+    ],
+)
+def test_a_rate_that_is_not_told_is_that_of_scope_and_optimiser(
+    small: Marian, method: str, settings: dict[str, Any], rate: float
+) -> None:
+    scope = made(small, method, **settings).scope
+    assert getattr(scope, "scope", scope).rate == rate
+
+
 def test_a_snapshot_of_another_optimiser_is_refused(small: Marian, tmp_path: Path) -> None:
     system = made(small, "nmt-el", optimiser="adam", scope="bias")
     teach(system, SEGMENTS[:1])
