@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from mtloop.config.bandits import BANDIT_METHODS
 from mtloop.config.smt import SMT_METHODS
@@ -147,14 +147,6 @@ NO_UPDATES: dict[str, JSON] = {"updates": 0}
 EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
 
 
-@runtime_checkable
-class Told(Protocol):
-    """A method that says itself what it can be told, in place of its signature."""
-
-    @property
-    def keywords(self) -> Mapping[str, JSON]: ...
-
-
 @dataclass(frozen=True)
 class Neural:
     """A scope with extras, by name: `full`, `memory`, `lasso+memory`, `full+memory+copy`."""
@@ -236,7 +228,7 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
     {'most': 0.5, 'reach': 1.5, 'temperature': 0.2, 'neighbours': 8, 'newest': 32, 'beams': 1}
     """
     found = find_method(method)
-    defaults = dict(found.keywords) if isinstance(found, Told) else dict(_keywords(found))
+    defaults = found.keywords if isinstance(found, Neural) else dict(_keywords(found))
     for name in given or {}:
         if name not in defaults:
             raise UnknownName(f"setting of method {method}", name, defaults)

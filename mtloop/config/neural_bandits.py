@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
@@ -128,6 +129,12 @@ class NeuralBandit(Generic[Told]):
     def keywords(self) -> dict[str, JSON]:
         return asdict(self.told)
 
+    @property
+    def __signature__(self) -> Signature:
+        """As of a function with these keywords: that is where settings are looked up."""
+        own = [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in self.keywords.items()]
+        return Signature([Parameter("model", Parameter.POSITIONAL_OR_KEYWORD), *own])
+
     def __call__(self, model: Marian, **settings: JSON) -> Learner:
         from mtloop.bandits.nmt import BanditNMT
 
@@ -184,8 +191,9 @@ def zeroth_order(model: Marian, told: Shaking) -> Explorer:
 
 
 SMALL = ("bias", "top", "fixed")
+nmt_el = NeuralBandit("nmt-el", Drawing(), expected_loss, EAGER_RATES)
 NEURAL_BANDITS: dict[str, Callable[..., Learner]] = {
-    "nmt-el": NeuralBandit("nmt-el", Drawing(), expected_loss, EAGER_RATES),
+    "nmt-el": nmt_el,
     "nmt-el-cv": NeuralBandit("nmt-el-cv", Drawing(), against_the_mean),
     "nmt-el-ridge": NeuralBandit("nmt-el-ridge", Fitting(), against_the_source),
     "nmt-reinforce": NeuralBandit("nmt-reinforce", Criticised(), actor_critic),
