@@ -13,20 +13,20 @@ import sys
 import time
 from importlib.resources import files
 
-from mtloop.config.engines import engine_of
-from mtloop.config.methods import make_learner
+from mtloop.config.engines import Model, engine_of
+from mtloop.config.methods import make_learner, settings_of
 from mtloop.config.rewards import sentence_reward
-from mtloop.core import Judge, Segment, Truth
+from mtloop.core import Judge, Learner, Segment, Truth
 from mtloop.judges import PostEditor, Rater
 
-METHODS = ("full", "nmt-el", "nmt-el-cv")
+METHODS = ("full", "nmt-el", "nmt-el-cv", "nmt-el-ridge", "nmt-reinforce", "nmt-szo", "nmt-el optimiser=adam")
 
 
 def main(segments: int = 40) -> None:
     engine = engine_of("nmt-el")
     engine.prepare(1)
     model = engine.load(engine.model)
-    learners = {method: make_learner(method, model) for method in METHODS}
+    learners = {method: made(method, model) for method in METHODS}
     rater = Rater(sentence_reward("wmt17"))
     judges: dict[str, Judge] = {method: PostEditor() if method == "full" else rater for method in METHODS}
     times: dict[str, list[float]] = {method: [] for method in METHODS}
@@ -41,7 +41,13 @@ def main(segments: int = 40) -> None:
     whole = statistics.median(times["full"])
     for method, taken in times.items():
         median = statistics.median(taken)
-        print(f"{method:10} {1000 * median:7.1f} ms a step, {median / whole:.2f} of full")
+        print(f"{method:21} {1000 * median:7.1f} ms a step, {median / whole:.2f} of full")
+
+
+def made(method: str, model: Model | None) -> Learner:
+    """A method by name, with settings after it."""
+    name, *settings = method.split()
+    return make_learner(name, model, settings_of(name, dict(setting.split("=") for setting in settings)))
 
 
 def pairs() -> list[tuple[str, str]]:

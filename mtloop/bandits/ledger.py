@@ -33,7 +33,7 @@ class Ledger:
     def signed(self, segment: Segment, text: str, carried: Mapping[str, JSON]) -> Fields:
         """What travels on the proposal."""
         draw = self.draw(segment)
-        return {"draw": draw, "heard": self.rewards_.heard_, **carried, "check": _check(draw, text, carried)}
+        return {"draw": draw, "heard": self.rewards_.heard_, **carried, "signature": _check(draw, text, carried)}
 
     def refusal(self, proposal: Proposal, feedback: Feedback) -> str | None:
         """Why an answer teaches nothing (see `BanditNMT` for the reasons)."""
@@ -54,11 +54,11 @@ class Ledger:
 
     def _is_own(self, proposal: Proposal) -> bool:
         carried = dict(proposal.memo)
-        draw, heard, check = (carried.pop(name, None) for name in ("draw", "heard", "check"))
+        draw, heard, signature = (carried.pop(name, None) for name in ("draw", "heard", "signature"))
         if not isinstance(heard, int) or heard > self.rewards_.heard_:
             return False
         made = draw == seed_of(self.seed, heard, proposal.segment.source)
-        return made and check == _check(draw, proposal.text, carried)
+        return made and signature == _check(draw, proposal.text, carried)
 
     def write(self, folder: Path, model: str, learned: Mapping[str, Any]) -> None:
         """A snapshot: what was heard, and what the learner made of it."""

@@ -8,14 +8,15 @@ gradient by the logits is w / T * (p_T - truth), and from there on the way back 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from mtloop.translators.marian.lesson import Lesson
-from mtloop.translators.marian.model import Encoded, Marian
+from mtloop.translators.marian.model import Decoded, Encoded, Marian
+from mtloop.translators.marian.odds import WHOLE, Cut
 from mtloop.translators.marian.search import Limits
 from mtloop.translators.marian.tape import Gradient
 from mtloop.translators.scopes import NotFinite
@@ -42,17 +43,19 @@ def expected_loss(
     limits: Limits | None = None,
     scope: frozenset[str] = frozenset(),
     extra_bias: Tensor | None = None,
+    cut: Cut = WHOLE,
 ) -> Lesson:
     """The lesson of one draw. Its `loss` is the mean of -log p_T; its gradient that of -weight * (sum of log p_T).
 
-    Padding is never drawn and has no share; an end that `limits` set was not drawn and teaches nothing.
+    Padding is never drawn and has no share, nor has what `cut` leaves out; an end that `limits` set was not drawn and
+    teaches nothing.
     """
     ids = list(drawn)
     decoded = model.decode(source, ids)
     logits = model.logits(decoded.states, extra_bias) / temperature
     logits[:, model.target.pad] = -math.inf
-    log_probabilities = logits.log_softmax(-1)
     wanted = torch.arange(len(ids)), torch.tensor(ids)
+    log_probabilities = cut(logits, wanted[1]).log_softmax(-1)
     error = log_probabilities.exp()
     error[wanted] -= 1.0
     forced = [place for place in range(len(ids)) if limits is not None and limits.loops(ids[:place])]
@@ -63,7 +66,7 @@ def expected_loss(
 
 
 def weighed(lesson: Lesson, most: float, pace: float, biased: bool) -> Weighed:
-    """The lesson with its whole gradient clipped to a norm of `most` (0: as it is), and then slowed to `pace`.
+    """The lesson with its whole gradient clipped to a norm of `most` (0: as it is), to be taken at `pace`.
 
     One norm over all that learns, a second output bias (`biased`) included, as the paper has it.
     """
@@ -73,7 +76,15 @@ def weighed(lesson: Lesson, most: float, pace: float, biased: bool) -> Weighed:
     norm = math.sqrt(sum(squares))
     if not math.isfinite(norm):
         raise NotFinite("the gradient is not finite")
-    factor = pace * (most / norm if most and norm > most else 1.0)
+    factor = most / norm if most and norm > most else 1.0
     fields = {name: getattr(lesson, name) for name in ("loss", "target", "decoded", "_scope", "_model")}
     found = {name: gradient.scaled(factor) for name, gradient in gradients.items()}
-    return Weighed(**fields, error=lesson.error * factor, found=found)
+    return Weighed(**fields, error=lesson.error * factor, pace=pace, found=found)
+
+
+def pointed(model: Marian, wishes: Mapping[str, Tensor], bias: Tensor | None) -> Weighed:
+    """A lesson whose gradient is known without a way back: of some tensors, and of a second output bias."""
+    nowhere = Decoded(torch.empty(0), [], lambda dx, tape: None)
+    error = torch.zeros(0, len(model.target.pieces)) if bias is None else bias[None]
+    found = {name: Gradient(dense=wish) for name, wish in wishes.items()}
+    return Weighed(0.0, torch.empty(0), nowhere, error, frozenset(wishes), model, found=found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mtloop.config.neural_bandits import NEURAL_BANDITS
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 
@@ -13,42 +14,6 @@ if TYPE_CHECKING:
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.scopes import Scope
     from mtloop.translators.thot.learners import Base
-
-
-def nmt_el(
-    model: Marian,
-    *,
-    scope: str = "full",
-    rate: float = 0.0,
-    tensors: str = "",
-    temperature: float = 0.3,
-    steps: int = 0,
-    start: float = 0.54,
-    decay: float = 0.99,
-    floor: float = 0.1,
-    clip: float = 1.0,
-    seed: int = 1,
-) -> Learner:
-    """Expected loss: translations are drawn, and move the weights by what they were worth."""
-    return _nmt(model, "nmt-el", False, scope, rate, tensors, temperature, steps, start, decay, floor, clip, seed)
-
-
-def nmt_el_cv(
-    model: Marian,
-    *,
-    scope: str = "full",
-    rate: float = 0.0,
-    tensors: str = "",
-    temperature: float = 0.3,
-    steps: int = 0,
-    start: float = 0.54,
-    decay: float = 0.99,
-    floor: float = 0.1,
-    clip: float = 1.0,
-    seed: int = 1,
-) -> Learner:
-    """Expected loss with a control variate: what counts is by how much a reward is above their mean."""
-    return _nmt(model, "nmt-el-cv", True, scope, rate, tensors, temperature, steps, start, decay, floor, clip, seed)
 
 
 def smt_el_cv(
@@ -96,8 +61,7 @@ def limsi_select(model: Base, *, size: int = 50, ridge: float = 1.0, seed: int =
 
 
 BANDIT_METHODS: dict[str, Callable[..., Learner]] = {
-    "nmt-el": nmt_el,
-    "nmt-el-cv": nmt_el_cv,
+    **NEURAL_BANDITS,
     "smt-el-cv": smt_el_cv,
     "smt-el-cv-adadelta": smt_el_cv_adadelta,
     "smt-el-cv-adam": smt_el_cv_adam,
@@ -108,20 +72,6 @@ BANDIT_METHODS: dict[str, Callable[..., Learner]] = {
 }
 STATISTICAL = frozenset(name for name in BANDIT_METHODS if name.startswith(("smt-", "limsi-")))
 LENGTH = "steps"  # the setting that takes the length of the stream, where a method has it
-
-
-def _nmt(
-    model: Marian, method: str, control: bool, scope: str, rate: float, tensors: str,
-    temperature: float, steps: int, start: float, decay: float, floor: float, clip: float, seed: int,
-) -> Learner:  # fmt: skip
-    from mtloop.bandits.annealing import Annealing
-    from mtloop.bandits.nmt import BanditNMT
-
-    if clip < 0 or rate < 0:
-        raise InputError("clip is the longest gradient (0: any length), rate the step size (0: the scope's own)")
-    annealing = Annealing(steps, start, decay, floor, temperature)
-    moving = make_scope(model, scope, rate, tensors)
-    return BanditNMT(moving, method=method, control=control, annealing=annealing, clip=clip, seed=seed)
 
 
 def _smt_el(model: Base, method: str, optimiser: str, rate: float, size: int, temperature: float, seed: int) -> Learner:

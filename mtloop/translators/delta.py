@@ -12,6 +12,8 @@ from torch import Tensor
 from mtloop.core.errors import InputError
 from mtloop.core.files import atomic
 
+BESIDE = ("memory/", "adam/", "bandit/")  # tensors that are no part of a model: examples, moments, what was heard
+
 
 @dataclass(frozen=True)
 class Delta:
@@ -24,8 +26,8 @@ class Delta:
 
     @property
     def parameters(self) -> int:
-        """Numbers that are weights; ids say where they go, and a memory has none."""
-        learned = (tensor for name, tensor in self.tensors.items() if not name.startswith("memory/"))
+        """Numbers that are weights; ids say where they go, and what only learning goes by has none."""
+        learned = (tensor for name, tensor in self.tensors.items() if not name.startswith(BESIDE))
         return sum(tensor.numel() for tensor in learned if tensor.is_floating_point())
 
     @property

@@ -98,6 +98,24 @@ class Lora:
         self.pairs_, self.extra_bias = pairs, bias
         self._beside.weights.pending = {block: (-pair.b.t(), pair.a) for block, pair in pairs.items()}
 
+    @torch.no_grad()
+    def wishes(self, lesson: Lesson) -> dict[str, Gradient]:
+        found: dict[str, Gradient] = {}
+        gradients = lesson.gradients()
+        for block in self._blocks:
+            db, da = self.pairs_[block].gradients(*self._product(block, gradients))
+            found |= {f"b/{block}": Gradient(dense=db), f"a/{block}": Gradient(dense=da)}
+        return found | ({} if self.extra_bias is None else {"bias": Gradient(dense=lesson.error.sum(0))})
+
+    @torch.no_grad()
+    def move(self, steps: Mapping[str, Gradient]) -> None:
+        moved = {name: step.dense for name, step in steps.items() if step.dense is not None}
+        for block, old in self.pairs_.items():
+            self.pairs_[block] = Pair(old.b - moved[f"b/{block}"], old.a - moved[f"a/{block}"])
+        if self.extra_bias is not None:
+            self.extra_bias = self.extra_bias - moved["bias"]
+        self._compose()
+
     def settle(self) -> None:
         if self._before is not None:
             self._before = None

@@ -112,6 +112,14 @@ class OutputBias:
             float(gradient.norm()), self.rate * lesson.pace, self.clip
         )
 
+    def wishes(self, lesson: Lesson) -> dict[str, Gradient]:
+        return {"bias": Gradient(dense=lesson.error.sum(0))}
+
+    def move(self, steps: Mapping[str, Gradient]) -> None:
+        step = steps["bias"].dense
+        assert step is not None
+        self.extra_bias = self._kept = self.extra_bias - step
+
     def settle(self) -> None:
         self._kept = self.extra_bias
 
@@ -156,6 +164,15 @@ class Dense:
             self._postpone(block, gradients, rates)
         for name, gradient in gradients.items():
             self._move_small(name, gradient, rates[name])
+
+    def wishes(self, lesson: Lesson) -> dict[str, Gradient]:
+        return lesson.gradients()
+
+    @torch.no_grad()
+    def move(self, steps: Mapping[str, Gradient]) -> None:
+        for name, step in steps.items():
+            step.subtract(self._weights()[name], 1.0)
+            self._note(name, step)
 
     def settle(self) -> None:
         self.model.weights.settle()

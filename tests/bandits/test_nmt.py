@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import torch
-from helpers.tiny_marian import demo_pairs, write_tiny
+from helpers.tiny_marian import demo_pairs
 
 from mtloop.bandits.annealing import Annealing
+from mtloop.bandits.baselines import Nothing, RunningMean
+from mtloop.bandits.exploring import ExpectedLoss
 from mtloop.bandits.nmt import BanditNMT
 from mtloop.checks.learners import check_learner
 from mtloop.config.bandits import make_scope
@@ -18,13 +20,10 @@ from mtloop.config.methods import make_learner, settings_of
 from mtloop.core import Delay, Feedback, InputError, PostEdit, Proposal, Reward, Segment, Truth, UnknownName, run, wire
 from mtloop.translators.marian.lesson import study
 from mtloop.translators.marian.model import Marian
-from mtloop.translators.scopes import Dense, all_names
 
 PAIRS = demo_pairs()
 SEGMENTS = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:8])]
 SCOPES = ["full", "top", "bias", "lasso"]
-RIGHT, WRONG = "Speichern Sie die Datei.", "Öffnen Sie den Bereich."
-STEPS = 150  # within which the better of two translations must be found
 
 
 def worth(proposal: Proposal) -> Reward:
@@ -32,8 +31,12 @@ def worth(proposal: Proposal) -> Reward:
     return Reward(sum(proposal.text.encode()) % 11 / 10)
 
 
-def learner(model: Marian, scope: str = "full", **settings: Any) -> BanditNMT:
-    return BanditNMT(make_scope(model, scope, 0.05), **settings)
+def learner(model: Marian, scope: str = "full", control: bool = False, **settings: Any) -> BanditNMT:
+    return BanditNMT(make_scope(model, scope, 0.05), explorer(control), **settings)
+
+
+def explorer(control: bool) -> ExpectedLoss:
+    return ExpectedLoss(RunningMean() if control else Nothing())
 
 
 def state(system: BanditNMT) -> dict[str, torch.Tensor]:
@@ -119,11 +122,11 @@ def test_what_teaches_nothing_leaves_everything_as_it_was(
     system = learner(small, control=True)
     for segment in SEGMENTS[:3]:
         system.learn(proposal := system.propose(segment), worth(proposal))
-    before, heard = state(system), system.rewards_.heard_
+    before, heard = state(system), system.ledger_.rewards_.heard_
     learned = system.learn(replace(system.propose(SEGMENTS[4]), **change), feedback)
     assert (learned.rejected, learned.updates) == (reason, 0)
     assert same(before, state(system))
-    assert system.rewards_.heard_ == heard
+    assert system.ledger_.rewards_.heard_ == heard
 
 
 def test_a_proposal_from_the_future_is_unknown(small: Marian) -> None:
@@ -191,55 +194,18 @@ def test_a_delta_of_another_scope_is_refused(small: Marian, tmp_path: Path) -> N
 
 def test_annealed_draws_become_the_likeliest_and_learning_stops(small: Marian) -> None:
     system = learner(small, annealing=Annealing(steps=10, start=0.0, decay=0.5, floor=0.01))
-    system.rewards_.heard_ = 10**6
+    system.ledger_.rewards_.heard_ = 10**6
     proposal = system.propose(SEGMENTS[2])
     assert proposal.memo["temperature"] == pytest.approx(0.01)
     assert proposal.text == system._steady().propose(SEGMENTS[2]).text
     assert system.learn(proposal, Reward(1.0)).updates == 0
 
 
-@pytest.fixture(scope="module")
-def two_armed(tmp_path_factory: pytest.TempPathFactory) -> Marian:
-    """A model that says one of two things about "Save the file.", the wrong one a little more often."""
-    folder = tmp_path_factory.mktemp("two-armed")
-    write_tiny(folder)
-    model = Marian.load(folder)
-    scope = Dense(model, all_names(model.weights), rate=0.05)
-    ids = model.source.encode("Save the file.")
-    for number in range(300):
-        wanted = model.target.encode(RIGHT if number % 2 else WRONG)
-        scope.update(study(scope.model, ids, wanted, scope.names))
-        scope.settle()
-    return scope.model
-
-
-def share(system: BanditNMT, text: str) -> float:
-    """How likely a translation is."""
-    ids, wanted = system.model.source.encode("Save the file."), system.model.target.encode(text)
-    return math.exp(-study(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss * len(wanted))
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize(("control", "rate", "clip"), [(False, 0.02, 0.0), (True, 0.05, 1.0)])
-def test_expected_loss_finds_the_better_of_two_translations(
-    two_armed: Marian, control: bool, rate: float, clip: float, seed: int
-) -> None:
-    system = BanditNMT(make_scope(two_armed, "full", rate), control=control, clip=clip, seed=seed)
-    start = share(system, RIGHT), share(system, WRONG)
-    assert start[0] < 0.6
-    assert sum(start) > 0.5, "the model knows both"
-    for number in range(STEPS):
-        proposal = system.propose(Segment(str(number), "Save the file."))
-        value = 0.9 if proposal.text == RIGHT else 0.3 if proposal.text == WRONG else 0.0
-        system.learn(proposal, Reward(value))
-    assert share(system, RIGHT) > 0.9
-
-
 def test_methods_by_name(small: Marian) -> None:
     plain, control = make_learner("nmt-el", small), make_learner("nmt-el-cv", small, {"scope": "bias", "steps": 100})
     assert isinstance(plain, BanditNMT)
     assert isinstance(control, BanditNMT)
-    assert (plain.rewards_.control, control.rewards_.control) == (False, True)
+    assert (type(plain.explorer.baseline), type(control.explorer.baseline)) == (Nothing, RunningMean)  # type: ignore[attr-defined]
     assert plain.learns_from == (Reward,)
     assert control.annealing.steps == 100
     with pytest.raises(UnknownName, match="known: bias, fixed, full, lasso"):

@@ -97,7 +97,7 @@ def test_shaken_weights_are_put_back(base: Base) -> None:
         ({}, Reward(math.nan), "reward out of range"),
         ({}, Reward(1.5), "reward out of range"),
         ({"text": "Etwas anderes."}, Reward(0.5), "unknown proposal"),
-        ({"memo": {"draw": 1, "heard": 0, "direction": [1.0] * 7, "check": 1}}, Reward(0.5), "unknown proposal"),
+        ({"memo": {"draw": 1, "heard": 0, "direction": [1.0] * 7, "signature": 1}}, Reward(0.5), "unknown proposal"),
         ({"system": "another", "memo": {}}, Reward(0.5), "unknown proposal"),
         ({"memo": {}}, Reward(0.5), "not drawn"),
         ({}, PostEdit("Öffnen"), "learns from rewards, not from PostEdit"),

@@ -20,7 +20,7 @@ from mtloop.translators.marian.model import Marian
 
 Mtloop = Callable[..., Said]
 PAIRS = [pair for pair in demo_pairs() if len(pair[0].split()) < 6][:14]
-EVERYONE = "copy-source,baseline,nmt-el,nmt-el-cv"
+EVERYONE = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-ridge,nmt-reinforce,nmt-szo"
 
 
 @pytest.fixture(scope="module")

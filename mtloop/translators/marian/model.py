@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from mtloop.core.errors import InputError
+from mtloop.translators.marian.dropout import Dropout, Thin, untouched
 from mtloop.translators.marian.layers import ACTIVATIONS, Back, cross_attention, feed_forward, norm, self_attention
 from mtloop.translators.marian.tape import Tape
 from mtloop.translators.marian.vocabulary import Vocabulary, load_vocabularies
@@ -51,13 +52,14 @@ def gaze(looks: Iterable[Tensor]) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Marian:
-    """A model: its shape, its two vocabularies and its tensors."""
+    """A model: its shape, its two vocabularies and its tensors; with `dropout`, one that reads through noise."""
 
     shape: Shape
     source: Vocabulary
     target: Vocabulary
     weights: Weights
     folder: Path = Path()
+    dropout: Dropout | None = None
 
     @classmethod
     def load(cls, folder: str | Path) -> Marian:
@@ -78,9 +80,14 @@ class Marian:
     def with_weights(self, weights: Weights) -> Marian:
         return Marian(self.shape, self.source, self.target, weights, self.folder)
 
+    def with_dropout(self, rate: float, seed: int) -> Marian:
+        """The same model with some of its numbers missing, the same ones for the same seed and the same reading."""
+        return Marian(self.shape, self.source, self.target, self.weights, self.folder, Dropout.of(rate, seed))
+
     def encode(self, ids: list[int]) -> Encoded:
         """The source as the decoder sees it."""
-        x, backs = self._embed(SOURCE, where := torch.tensor(ids)), []
+        x, thin = self._thinned(self._embed(SOURCE, where := torch.tensor(ids)))
+        backs = []
         for layer in range(self.shape.encoder_layers):
             x, back = self._encoder_layer(x, f"model.encoder.layers.{layer}")
             backs.append(back)
@@ -90,13 +97,14 @@ class Marian:
                 if not tape.reaches(*self._below("encoder", SOURCE, layer)):
                     return
                 dx = backs[layer](dx, tape)
-            self._embed_back(SOURCE, where, dx, tape)
+            self._embed_back(SOURCE, where, thin(dx), tape)
 
         return Encoded(tuple(ids), x, home)
 
     def decode(self, encoded: Encoded, ids: list[int]) -> Decoded:
         """The decoder on a given target."""
-        x, backs, looks = self._embed(TARGET, where := torch.tensor([self.shape.start, *ids[:-1]])), [], []
+        x, thin = self._thinned(self._embed(TARGET, where := torch.tensor([self.shape.start, *ids[:-1]])))
+        backs, looks = [], []
         for layer in range(self.shape.decoder_layers):
             x, shares, back = self._decoder_layer(x, encoded.states, f"model.decoder.layers.{layer}")
             backs.append(back)
@@ -109,7 +117,7 @@ class Marian:
                     return
                 dx, of_memory = backs[layer](dx, tape)
                 of_source = of_source + of_memory
-            self._embed_back(TARGET, where, dx, tape)
+            self._embed_back(TARGET, where, thin(dx), tape)
             if encoder:
                 encoded.back(of_source, tape)
 
@@ -122,14 +130,16 @@ class Marian:
     def _encoder_layer(self, x: Tensor, prefix: str) -> tuple[Tensor, Back]:
         weights, shape = self.weights, self.shape
         y, of_attention = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=False)
+        y, thin_attention = self._thinned(y)
         x, of_norm = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
         y, of_inner = feed_forward(x, weights, prefix, shape.activation)
+        y, thin_inner = self._thinned(y)
         x, of_last = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
 
         def back(dx: Tensor, tape: Tape) -> Tensor:
             dx = of_last(dx, tape)
-            dx = of_norm(of_inner(dx, tape).add_(dx), tape)
-            return of_attention(dx, tape).add_(dx)
+            dx = of_norm(of_inner(thin_inner(dx), tape).add_(dx), tape)
+            return of_attention(thin_attention(dx), tape).add_(dx)
 
         return x, back
 
@@ -138,20 +148,27 @@ class Marian:
     ) -> tuple[Tensor, Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
         weights, shape = self.weights, self.shape
         y, of_attention = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=True)
+        y, thin_attention = self._thinned(y)
         x, of_norm = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
         y, shares, of_cross = cross_attention(x, memory, weights, f"{prefix}.encoder_attn", shape.heads)
+        y, thin_cross = self._thinned(y)
         x, of_second = norm(y.add_(x), weights, f"{prefix}.encoder_attn_layer_norm")
         y, of_inner = feed_forward(x, weights, prefix, shape.activation)
+        y, thin_inner = self._thinned(y)
         x, of_last = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
 
         def back(dx: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
             dx = of_last(dx, tape)
-            dx = of_second(of_inner(dx, tape).add_(dx), tape)
-            through, of_memory = of_cross(dx, tape)
+            dx = of_second(of_inner(thin_inner(dx), tape).add_(dx), tape)
+            through, of_memory = of_cross(thin_cross(dx), tape)
             dx = of_norm(through.add_(dx), tape)
-            return of_attention(dx, tape).add_(dx), of_memory
+            return of_attention(thin_attention(dx), tape).add_(dx), of_memory
 
         return x, shares, back
+
+    def _thinned(self, y: Tensor) -> tuple[Tensor, Thin]:
+        """What is left after dropout, and the same for a gradient on its way back."""
+        return (y, untouched) if self.dropout is None else self.dropout(y)
 
     def logits(self, states: Tensor, extra_bias: Tensor | None = None) -> Tensor:
         weights, bias = self.weights, self.weights[LOGITS_BIAS]

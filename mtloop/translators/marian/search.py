@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from mtloop.translators.marian.layers import ACTIVATIONS, split
 from mtloop.translators.marian.model import GAZE, Encoded, Marian, gaze
+from mtloop.translators.marian.odds import WHOLE, Cut
 from mtloop.translators.marian.vocabulary import SPACE
 from mtloop.translators.marian.weights import OUTPUT, TARGET, Weights
 
@@ -28,6 +29,8 @@ class Found:
     ids: tuple[int, ...]
     log_probability: float
     score: float
+    likeliest: bool = False
+    """Whether a draw came out as the greedy translation."""
 
 
 @dataclass(frozen=True)
@@ -251,16 +254,21 @@ def sample(
     seed: int,
     temperature: float = 1.0,
     extra_bias: Tensor | None = None,
+    cut: Cut = WHOLE,
+    timid: bool = False,
 ) -> Found:
-    """A translation drawn from the model; the same seed draws the same. Its log-probability is that of the draw."""
-    rng = random.Random(seed)
-    drawn = 0.0
+    """A translation drawn from the model; the same seed draws the same. Its log-probability is that of the draw.
+
+    `timid` takes the likeliest token every time, and tells how likely a draw would have been to come out so.
+    """
+    rng, likeliest, drawn = random.Random(seed), True, 0.0
 
     def draw(logits: Tensor) -> int:
-        nonlocal drawn
-        chances = (logits / temperature).log_softmax(-1)
-        share = chances.exp().cumsum(-1)
-        token = min(int(torch.searchsorted(share, rng.random() * float(share[-1]))), len(share) - 1)
+        nonlocal drawn, likeliest
+        chances = cut((logits / temperature)[None])[0].log_softmax(-1)
+        top = int(logits.argmax())
+        token = top if timid else _drawn(chances, rng.random())
+        likeliest &= token == top
         drawn += float(chances[token])
         return token
 
@@ -268,7 +276,13 @@ def sample(
     decoder = Decoder(model, encoded.states, extra_bias=extra_bias)
     longest = limits.longest(len(encoded.ids), model.shape.positions)
     found = _walk(decoder, None, longest, limits, draw, scored=False)
-    return Found(found.ids, drawn, drawn / max(len(found.ids), 1))
+    return Found(found.ids, drawn, drawn / max(len(found.ids), 1), likeliest)
+
+
+def _drawn(chances: Tensor, where: float) -> int:
+    """The token that holds this share of the probability, counted from the first."""
+    share = chances.exp().cumsum(-1)
+    return min(int(torch.searchsorted(share, where * float(share[-1]))), len(share) - 1)
 
 
 def _likeliest(logits: Tensor) -> int:

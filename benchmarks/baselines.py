@@ -1,0 +1,73 @@
+"""How much of the variance of rewards a baseline takes away before anything is learned.
+
+    python benchmarks/baselines.py FILE [SENTENCES]
+
+Draws at temperature 0.3 from the embedded model, which stays as it is, over the shuffled sentences of FILE; each reward
+is predicted from those before it, and 1 - E[weight^2] / variance is printed with a bootstrap interval over sentences.
+The first 50 sentences are left out.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from mtloop.bandits.baselines import Baseline, Heard, RunningMean, SourceRidge
+from mtloop.bandits.critic import Critic
+from mtloop.bandits.objectives import expected_loss
+from mtloop.config.engines import engine_of
+from mtloop.config.rewards import sentence_reward
+from mtloop.core import Proposal, Reward, Segment, Truth
+from mtloop.data import read, shuffled
+from mtloop.judges import Rater
+from mtloop.translators.marian.model import Marian
+from mtloop.translators.marian.search import Limits, sample
+
+SKIP, SEED, TEMPERATURE = 50, 7, 0.3
+
+
+def main(path: str, sentences: int = 1000) -> None:
+    engine = engine_of("nmt-el")
+    engine.prepare(1)
+    model = engine.load(engine.model)
+    assert isinstance(model, Marian)
+    width = model.shape.width
+    baselines: dict[str, Baseline] = {
+        "running mean": RunningMean(),
+        "nmt-el-ridge": SourceRidge(width),
+        "nmt-reinforce": Critic(width),
+    }
+    squares: dict[str, list[float]] = {name: [] for name in baselines}
+    rewards: list[float] = []
+    for number, (segment, truth) in enumerate(shuffled(list(read(Path(path))), SEED)[:sentences]):
+        heard = drawn(model, segment, truth, number, rewards)
+        for name, baseline in baselines.items():
+            squares[name].append(float(baseline.weigh(heard).pow(2).mean()))
+    for name, found in squares.items():
+        print(f"{name:14} {explained(np.array(found[SKIP:]), np.array(rewards[SKIP:]))}")
+
+
+def drawn(model: Marian, segment: Segment, truth: Truth, seed: int, rewards: list[float]) -> Heard:
+    """A draw and its reward, which is noted."""
+    source = model.encode(model.source.encode(segment.source))
+    ids = sample(model, source, Limits(), seed, TEMPERATURE).ids
+    answer = Rater(sentence_reward("wmt17"))(Proposal(segment, model.target.decode(ids)), truth)
+    assert isinstance(answer, Reward)
+    rewards.append(answer.value)
+    lesson = expected_loss(model, source, ids, 1.0, temperature=TEMPERATURE, limits=Limits())
+    return Heard(answer.value, sum(rewards) / len(rewards), source, lesson, TEMPERATURE)
+
+
+def explained(squares: np.ndarray, rewards: np.ndarray) -> str:
+    rng, size = np.random.default_rng(SEED), len(rewards)
+    samples = [rng.integers(size, size=size) for _ in range(1000)]
+    shares = [1 - squares[sample].mean() / rewards[sample].var() for sample in samples]
+    low, high = np.percentile(shares, [2.5, 97.5])
+    whole = 1 - squares.mean() / rewards.var()
+    return f"{whole:.3f} of the variance taken away, 95 % interval {low:.3f} to {high:.3f} ({size} rewards)"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:3]))
