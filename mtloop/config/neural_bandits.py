@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.scopes import Scope
 
-RATES = {"full": 0.03, "lora": 0.01}  # of SGD, where it is not the scope's own for post-edits
-EAGER_RATES = RATES | {"full": 0.01}  # without a baseline every reward pulls, and a draw is held on to too soon
+RATES = {"full": 0.01, "lora": 0.01}  # of SGD, where it is not the scope's own for post-edits
+EAGER_RATES = RATES | {"full": 0.003}  # without a baseline every reward pulls, and a draw is held on to too soon
 ADAM_RATES = {"full": 1e-5, "top": 1e-5, "fixed": 1e-5, "lora": 1e-4, "bias": 1e-3}  # the first is the paper's
 
 

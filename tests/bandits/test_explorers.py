@@ -272,8 +272,8 @@ def test_every_setting_is_told_with_its_default() -> None:
 @pytest.mark.parametrize(
     ("method", "settings", "rate"),
     [
-        ("nmt-el", {}, 0.01),
-        ("nmt-el-cv", {}, 0.03),
+        ("nmt-el", {}, 0.003),
+        ("nmt-el-cv", {}, 0.01),
         ("nmt-reinforce", {"scope": "lora"}, 0.01),
         ("nmt-el-ridge", {"scope": "bias"}, 0.1),
         ("nmt-el-cv", {"rate": 0.5}, 0.5),
