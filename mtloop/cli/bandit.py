@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,8 @@ Killed and started again, it goes on where it was.
 @click.option("--out", type=PATH, required=True, help="Folder for traces and figures.")
 @click.option("--set", "pairs", multiple=True, metavar="[METHOD:]KEY=VALUE", help="A setting of all that have it.")
 @click.option("--model", default="", help="Of neural methods: the embedded en-de, a folder, a hub name.")
-@click.option("--smt-model", default="", help="Of statistical methods: a folder.")
+@click.option("--smt-model", default="", help="Of statistical methods, and the lexical table of wnmt-*: a folder.")
+@click.option("--word-model", default="", help="Of wnmt-*: a folder (mtloop train --vocab word).")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Methods at the same time.")
 @click.option("--delay", default=0, show_default=True, type=NUMBER, help="Sentences until a reward is learned from.")
 @click.option("--columns", default="", metavar="source=A,target=B", help="Names of the columns in a FILE.")
@@ -55,13 +56,14 @@ Killed and started again, it goes on where it was.
 @click.pass_context
 def command(
     context: click.Context, /, task: str, methods: str, out: Path, pairs: tuple[str, ...], model: str, smt_model: str,
-    jobs: int, oracle: Path | None, key_file: Path | None, threads: int, noise: tuple[str, ...],
+    word_model: str, jobs: int, oracle: Path | None, key_file: Path | None, threads: int, noise: tuple[str, ...],
     **options: int | str | float | None,
 ) -> None:  # fmt: skip
     """Let methods translate for rewards alone; print Table 3 of the 2017 paper, draw its Figures 1 and 3."""
     from mtloop.cli.bandits import at_home, on_service
 
-    entrants = make_entrants(methods, pairs, model, smt_model, threads)
+    models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
+    entrants = make_entrants(methods, pairs, models, threads)
     out.mkdir(parents=True, exist_ok=True)
     if "://" in task:
         refuse_idle(
@@ -79,21 +81,32 @@ def make_task(data: str, noise: Iterable[str], options: dict[str, int | str | fl
     return BanditTask(data, noise=dict(map(_number, noise)), **options)  # type: ignore[arg-type]
 
 
-def make_entrants(methods: str, pairs: Iterable[str], model: str, smt_model: str, threads: int) -> list[Entrant]:
-    """Each method with the settings that are meant for it; what is meant for none is a mistake."""
-    from mtloop.config.engines import NMT, SMT, engine_of
+def make_entrants(methods: str, pairs: Iterable[str], models: Mapping[str, str], threads: int) -> list[Entrant]:
+    """Each method with the model and the settings that are meant for it; what is meant for none is a mistake."""
+    from mtloop.config.engines import engine_of
     from mtloop.config.tasks import Entrant
 
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     if not names:
         raise InputError(f"--methods names no method; say, --methods {METHODS}")
     settings = share_out(names, list(pairs))
-    models = {NMT.package: model, SMT.package: smt_model}
-    packages = {name: engine_of(name).package for name in names}
-    for option, package in (("--model", NMT.package), ("--smt-model", SMT.package)):
-        if models[package] and package not in packages.values():
+    helped = lend_table(settings, models["--smt-model"])
+    options = {name: engine_of(name).option for name in names}
+    for option, model in models.items():
+        if model and option not in options.values() and not (option == "--smt-model" and helped):
             raise InputError(f"no method here takes {option}; leave it out")
-    return [Entrant(name, models.get(packages[name], ""), settings[name], threads) for name in names]
+    return [Entrant(name, models.get(options[name], ""), settings[name], threads) for name in names]
+
+
+def lend_table(settings: Mapping[str, dict[str, JSON]], folder: str) -> bool:
+    """A method with a lexical table takes that of the statistical model, if it was given none; whether one did."""
+    from mtloop.config.methods import settings_of
+    from mtloop.config.words import LEXICON
+
+    lent = [name for name in settings if folder and LEXICON in settings_of(name) and not settings[name].get(LEXICON)]
+    for name in lent:
+        settings[name][LEXICON] = folder
+    return bool(lent)
 
 
 def share_out(names: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, JSON]]:

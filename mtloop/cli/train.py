@@ -31,7 +31,7 @@ Examples:
   mtloop train --data train.en-de.tsv.xz --valid dev.tsv --minutes 60 --out my-model
   mtloop train --src train.en --tgt train.de --source-lang en --target-lang de --steps 20000 --out my-model
   mtloop train --data train.tsv --valid dev.tsv --minutes 90 --out my-model --resume
-  mtloop train --data tokenised.tsv --vocab word --vocab-size 30000 --steps 5000 --out words
+  mtloop train --data train.tsv --vocab word --vocab-size 30000 --steps 5000 --out words
   mtloop train --engine smt --data train.tsv --valid dev.tsv --out smt-model
 \b
 Files:

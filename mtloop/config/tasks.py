@@ -9,10 +9,11 @@ from pathlib import Path
 
 from mtloop.config.bandits import LENGTH
 from mtloop.config.engines import engine_of
+from mtloop.config.hearing import refuse_deaf
 from mtloop.config.methods import make_learner, settings_of
 from mtloop.config.rewards import noise_of, sentence_reward
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import Learner, Particular
+from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
 from mtloop.data import first, parse_columns, read, shuffled
@@ -91,18 +92,7 @@ class Entrant:
         engine.prepare(self.threads)
         model = engine.load(name := self.model or engine.model)
         learner = make_learner(self.method, model, settings)
-        refuse_deaf(learner, self.method)
+        refuse_deaf(learner, self.method, Reward)
         config: dict[str, JSON] = {"method": self.method, "model": name, "settings": settings}
         config |= {"fingerprint": model.fingerprint if model else "", "task": task.config()}
         return learner, Header(config, task.seed, engine.versions(), self.threads)
-
-
-def refuse_deaf(learner: Learner, method: str) -> None:
-    """A learner that learns, but not from rewards, would sit through the task and learn nothing."""
-    kinds = learner.learns_from if isinstance(learner, Particular) else ()
-    if kinds and Reward not in kinds:
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(
-            f"method {method} learns from {wanted}, and a task answers with a Reward only; "
-            "take one that does not learn (baseline, copy-source) or one that learns from rewards"
-        )
