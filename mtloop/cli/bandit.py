@@ -25,6 +25,8 @@ Examples:
   mtloop bandit --task office.tsv --held-out 200 --blocks 6 --out out/office
   mtloop bandit --task office.tsv --methods baseline,nmt-el-cv --set scope=bias --set rate=0.05 --out out/bias
   mtloop bandit --task office.tsv --methods baseline,nmt-el --thumbs 0.4 --out out/thumbs
+  mtloop bandit --task office.tsv --methods baseline,nmt-el-cv --oracle nmt-oracle --out out/regret
+  mtloop bandit --task office.tsv --methods baseline,domain-adaptation --set general=train.tsv --out out/domain
   mtloop bandit --task http://localhost:8017/dev --key-file key.txt --methods baseline,nmt-el --out out/dev
 \b
 Killed and started again, it goes on where it was.
@@ -49,30 +51,35 @@ Killed and started again, it goes on where it was.
 @click.option("--reward", default="wmt17", show_default=True, metavar="METRIC", help="wmt17, sbleu, chrf, ter, bleu.")
 @click.option("--noise", multiple=True, metavar="NAME=N", help="granularity, variance or skew of the rater.")
 @click.option("--thumbs", type=float, metavar="MARK", help="Thumb up (1) from this reward on, else down (0).")
-@click.option("--oracle", type=PATH, help="Trace of a system trained on the references, for regret.")
+@click.option(
+    "--oracle", metavar="METHOD|TRACE", help="For regret: nmt-oracle, smt-oracle, or the trace of another system."
+)
 @click.option("--key-file", type=PATH, help="The API key, for a task on a service.")
 @click.option("--seed", default=1, show_default=True, type=NUMBER, help="Of the rater's noise.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1), help="Threads of each method.")
 @click.pass_context
 def command(
     context: click.Context, /, task: str, methods: str, out: Path, pairs: tuple[str, ...], model: str, smt_model: str,
-    word_model: str, jobs: int, oracle: Path | None, key_file: Path | None, threads: int, noise: tuple[str, ...],
+    word_model: str, jobs: int, oracle: str | None, key_file: Path | None, threads: int, noise: tuple[str, ...],
     **options: int | str | float | None,
 ) -> None:  # fmt: skip
     """Let methods translate for rewards alone; print Table 3 of the 2017 paper, draw its Figures 1 and 3."""
     from mtloop.cli.bandits import at_home, on_service
+    from mtloop.config.oracles import ORACLES
 
     models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
-    entrants = make_entrants(methods, pairs, models, threads)
+    trained = oracle if oracle in ORACLES else ""
+    entrants = make_entrants(f"{methods},{trained}", pairs, models, threads)
+    known = out / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
     out.mkdir(parents=True, exist_ok=True)
     if "://" in task:
         refuse_idle(
             context, ("columns", "shuffle", "limit", "held_out", "blocks", "reward", "noise", "thumbs", "seed", "delay")
         )
-        on_service(task, entrants, out, jobs, key_file, oracle)
+        on_service(task, entrants, out, jobs, key_file, known)
         return
     refuse_idle(context, ("key_file",), "a task at home")
-    at_home(make_task(task, noise, options), entrants, out, jobs, oracle)
+    at_home(make_task(task, noise, options), entrants, out, jobs, known)
 
 
 def make_task(data: str, noise: Iterable[str], options: dict[str, int | str | float | None]) -> BanditTask:

@@ -120,7 +120,7 @@ def run_experiment(
 ) -> Iterator[Step]:
     """Run it, with the trace at `out` and the clock beside it."""
     from mtloop.cli.running import shown
-    from mtloop.config.hearing import refuse_deaf
+    from mtloop.config.hearing import refuse_deaf, refuse_informed
     from mtloop.core.record import record
     from mtloop.core.types import PostEdit
     from mtloop.judges import PostEditor
@@ -129,6 +129,7 @@ def run_experiment(
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
     refuse_deaf(learner, experiment.method, PostEdit)
+    refuse_informed(learner, experiment.method)
     steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot, until=until)
     total = min(len(stream), until or len(stream))
     return shown(_clocked(steps, out), total, experiment.method, language)

@@ -46,7 +46,7 @@ class Engine:
 def engine_of(method: str) -> Engine:
     if method in SMT_METHODS:
         return SMT
-    if method in STATISTICAL or method == "lexical":
+    if method in STATISTICAL | {"lexical", "smt-oracle"}:
         return SMT_BANDIT
     if method.startswith("wnmt-") and method in WORD_METHODS:
         return WORDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mtloop.bandits.oracles import Informed
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner, Particular
 from mtloop.core.types import Feedback, PostEdit, Reward
@@ -11,6 +12,15 @@ ANSWERS: dict[type[Feedback], str] = {
     Reward: "a task answers with a Reward only; "
     "take one that does not learn (baseline, copy-source) or one that learns from rewards",
 }
+
+
+def refuse_informed(learner: Learner, method: str) -> None:
+    """A system that must know the references first has no place where there are none, or where it should learn them."""
+    if isinstance(learner, Informed):
+        raise InputError(
+            f"method {method} is trained on a task's references beforehand, which only a task at home can tell it: "
+            "mtloop bandit --task FILE"
+        )
 
 
 def refuse_deaf(learner: Learner, method: str, answer: type[Feedback]) -> None:

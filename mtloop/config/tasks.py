@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from mtloop.bandits.oracles import Informed
 from mtloop.config.bandits import LENGTH
 from mtloop.config.engines import engine_of
 from mtloop.config.hearing import refuse_deaf
@@ -61,6 +62,10 @@ class BanditTask:
         found = (self._pairs[self.layout.at(place)] for place in range(len(self.layout)))
         return [(Segment(str(place), one.source, one.context), truth) for place, (one, truth) in enumerate(found, 1)]
 
+    def references(self) -> list[tuple[str, str]]:
+        """Every sentence with its reference, once: what an oracle is trained on."""
+        return [(segment.source, truth.references[0]) for segment, truth in self._pairs if truth.references]
+
     def checkpoints(self) -> list[range]:
         """The places at which the held-out block stands."""
         return [range(start, start + self.held_out) for start in self.layout.starts()]
@@ -93,6 +98,8 @@ class Entrant:
         model = engine.load(name := self.model or engine.model)
         learner = make_learner(self.method, model, settings)
         refuse_deaf(learner, self.method, Reward)
+        if isinstance(learner, Informed):
+            learner.inform(task.references())
         config: dict[str, JSON] = {"method": self.method, "model": name, "settings": settings}
         config |= {"fingerprint": model.fingerprint if model else "", "task": task.config()}
         return learner, Header(config, task.seed, engine.versions(), self.threads)

@@ -20,9 +20,11 @@ from mtloop.report.chart import Axis, Chart, Series
 PAPER = {
     "copy-source": 64_481.8,
     "baseline": 222_066.0,
+    "nmt-oracle": 780_580.4,
     "nmt-el": 237_663.0,
     "nmt-el-cv": 212_703.2,
     "smt-baseline": 229_621.7,
+    "smt-oracle": 499_578.0,
     "smt-el-cv-adadelta": 214_398.8,
     "smt-el-cv-adam": 225_535.3,
     "smt-szo-cv-adam": 208_464.7,
