@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mtloop.cli.inputs import PATH
 from mtloop.core.errors import InputError
+
+if TYPE_CHECKING:
+    from mtloop.bandits.logs import Logged
+    from mtloop.bandits.offline import Offline
 
 EPILOG = """
 \b
@@ -48,14 +53,16 @@ def command(
     from mtloop.bandits.logs import read_logs
     from mtloop.bandits.offline import Offline, Plan
     from mtloop.config.bandits import make_scope
-    from mtloop.config.engines import NMT
+    from mtloop.config.engines import set_threads
+    from mtloop.translators.marian.find import find_model
+    from mtloop.translators.marian.model import Marian
 
     refuse(out, held_out, rate)
     planned = Plan(**plan)
-    NMT.prepare(threads)
-    base = NMT.load(model)
-    scope = make_scope(base, method, rate, tensors)  # type: ignore[arg-type]
-    logs = read_logs(traces, base, deterministic)  # type: ignore[arg-type]
+    set_threads(threads)
+    base = Marian.load(find_model(model))
+    scope = make_scope(base, method, rate, tensors)
+    logs = read_logs(traces, base, deterministic)
     taught, judged = logs.divided(held_out, planned.seed)
     check(len(taught), len(judged), planned.batch)
     say(f"{len(taught)} translations to learn from, {len(judged)} held out{_told(logs.left_out)}")
@@ -80,7 +87,7 @@ def check(taught: int, judged: int, batch: int) -> None:
         raise InputError(f"too little to learn from: {taught} translations, and {judged} held out to judge by")
 
 
-def learned(learner: Any, judged: Any) -> str:
+def learned(learner: Offline, judged: Sequence[Logged]) -> str:
     """Learn, and say what it was worth."""
     import numpy as np
 
@@ -94,7 +101,7 @@ def learned(learner: Any, judged: Any) -> str:
     return table(before, Worth(rewards, learner.log_ratios(judged), plan.ceiling, seed=plan.seed))
 
 
-def write(learner: Any, method: str, out: Path) -> None:
+def write(learner: Offline, method: str, out: Path) -> None:
     """As the method's own delta: `translate` asks nothing else of one."""
     from mtloop.translators.adaptive import AdaptiveNMT
 
@@ -107,5 +114,5 @@ def say(text: str) -> None:
     click.echo(f"mtloop: {text}", err=True)
 
 
-def _told(left_out: Any) -> str:
+def _told(left_out: Mapping[str, int]) -> str:
     return f"; left out: {', '.join(f'{count} {reason}' for reason, count in left_out.items())}" if left_out else ""

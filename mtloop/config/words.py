@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mtloop.config.bandits import nmt_el
+from mtloop.config.bandits import BANDIT_METHODS
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.thot.learners import Base
 
+EXPECTED_LOSS = BANDIT_METHODS["nmt-el"]
 LEXICON = "lexicon"  # the setting that names a lexical table
 
 
@@ -41,7 +42,7 @@ def wnmt_el(model: Marian, *, lexicon: str = "", **settings: JSON) -> Learner:
     from mtloop.bandits.words import WordNMT
 
     unknown = _unknown(model, lexicon)
-    learner = nmt_el(model, **settings)  # type: ignore[arg-type]
+    learner = EXPECTED_LOSS(model, **settings)
     assert isinstance(learner, BanditNMT)
     return WordNMT(learner, unknown)
 
@@ -53,7 +54,7 @@ def _settings_of(other: Callable[..., Learner], own: Callable[..., Learner]) -> 
     return theirs.replace(parameters=[*theirs.parameters.values(), *named])
 
 
-wnmt_el.__signature__ = _settings_of(nmt_el, wnmt_el)  # type: ignore[attr-defined]
+wnmt_el.__signature__ = _settings_of(EXPECTED_LOSS, wnmt_el)  # type: ignore[attr-defined]
 
 WORD_METHODS: dict[str, Callable[..., Learner]] = {
     "lexical": lexical,
