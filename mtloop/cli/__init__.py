@@ -30,6 +30,7 @@ VERBS = {
     "participant": "who may take part in shared tasks: add, rotate and revoke keys",
     "join": "take part in a task that a service runs; killed at any moment, it goes on where it was",
     "bandit": "methods that learn from one number, on one task: the 2017 paper's table and figures",
+    "learn-offline": "learn from rewards that were given before, and say what it would have earned",
     "demo": "let the embedded model learn the demo document with every method, and compare them",
 }
 
@@ -43,7 +44,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        command = importlib.import_module(f"mtloop.cli.{name}").command
+        command = importlib.import_module(f"mtloop.cli.{name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ Examples:
   mtloop bandit --task office.tsv --held-out 200 --blocks 6 --out out/office
   mtloop bandit --task office.tsv --methods baseline,nmt-el-cv --set scope=bias --set rate=0.05 --out out/bias
   mtloop bandit --task office.tsv --methods baseline,nmt-el --thumbs 0.4 --out out/thumbs
+  mtloop bandit --task office.tsv --methods baseline,nmt-el-cv --oracle nmt-oracle --out out/regret
+  mtloop bandit --task office.tsv --methods baseline,domain-adaptation --set general=train.tsv --out out/domain
   mtloop bandit --task http://localhost:8017/dev --key-file key.txt --methods baseline,nmt-el --out out/dev
 \b
 Killed and started again, it goes on where it was.
@@ -37,7 +39,8 @@ Killed and started again, it goes on where it was.
 @click.option("--out", type=PATH, required=True, help="Folder for traces and figures.")
 @click.option("--set", "pairs", multiple=True, metavar="[METHOD:]KEY=VALUE", help="A setting of all that have it.")
 @click.option("--model", default="", help="Of neural methods: the embedded en-de, a folder, a hub name.")
-@click.option("--smt-model", default="", help="Of statistical methods: a folder.")
+@click.option("--smt-model", default="", help="Of statistical methods, and the lexical table of wnmt-*: a folder.")
+@click.option("--word-model", default="", help="Of wnmt-*: a folder (mtloop train --vocab word).")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Methods at the same time.")
 @click.option("--delay", default=0, show_default=True, type=NUMBER, help="Sentences until a reward is learned from.")
 @click.option("--columns", default="", metavar="source=A,target=B", help="Names of the columns in a FILE.")
@@ -48,29 +51,35 @@ Killed and started again, it goes on where it was.
 @click.option("--reward", default="wmt17", show_default=True, metavar="METRIC", help="wmt17, sbleu, chrf, ter, bleu.")
 @click.option("--noise", multiple=True, metavar="NAME=N", help="granularity, variance or skew of the rater.")
 @click.option("--thumbs", type=float, metavar="MARK", help="Thumb up (1) from this reward on, else down (0).")
-@click.option("--oracle", type=PATH, help="Trace of a system trained on the references, for regret.")
+@click.option(
+    "--oracle", metavar="METHOD|TRACE", help="For regret: nmt-oracle, smt-oracle, or the trace of another system."
+)
 @click.option("--key-file", type=PATH, help="The API key, for a task on a service.")
 @click.option("--seed", default=1, show_default=True, type=NUMBER, help="Of the rater's noise.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1), help="Threads of each method.")
 @click.pass_context
 def command(
     context: click.Context, /, task: str, methods: str, out: Path, pairs: tuple[str, ...], model: str, smt_model: str,
-    jobs: int, oracle: Path | None, key_file: Path | None, threads: int, noise: tuple[str, ...],
+    word_model: str, jobs: int, oracle: str | None, key_file: Path | None, threads: int, noise: tuple[str, ...],
     **options: int | str | float | None,
 ) -> None:  # fmt: skip
     """Let methods translate for rewards alone; print Table 3 of the 2017 paper, draw its Figures 1 and 3."""
     from mtloop.cli.bandits import at_home, on_service
+    from mtloop.config.oracles import ORACLES
 
-    entrants = make_entrants(methods, pairs, model, smt_model, threads)
+    models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
+    trained = oracle if oracle in ORACLES else ""
+    entrants = make_entrants(f"{methods},{trained}", pairs, models, threads)
+    known = out / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
     out.mkdir(parents=True, exist_ok=True)
     if "://" in task:
         refuse_idle(
             context, ("columns", "shuffle", "limit", "held_out", "blocks", "reward", "noise", "thumbs", "seed", "delay")
         )
-        on_service(task, entrants, out, jobs, key_file, oracle)
+        on_service(task, entrants, out, jobs, key_file, known)
         return
     refuse_idle(context, ("key_file",), "a task at home")
-    at_home(make_task(task, noise, options), entrants, out, jobs, oracle)
+    at_home(make_task(task, noise, options), entrants, out, jobs, known)
 
 
 def make_task(data: str, noise: Iterable[str], options: dict[str, int | str | float | None]) -> BanditTask:
@@ -79,21 +88,32 @@ def make_task(data: str, noise: Iterable[str], options: dict[str, int | str | fl
     return BanditTask(data, noise=dict(map(_number, noise)), **options)  # type: ignore[arg-type]
 
 
-def make_entrants(methods: str, pairs: Iterable[str], model: str, smt_model: str, threads: int) -> list[Entrant]:
-    """Each method with the settings that are meant for it; what is meant for none is a mistake."""
-    from mtloop.config.engines import NMT, SMT, engine_of
+def make_entrants(methods: str, pairs: Iterable[str], models: Mapping[str, str], threads: int) -> list[Entrant]:
+    """Each method with the model and the settings that are meant for it; what is meant for none is a mistake."""
+    from mtloop.config.engines import engine_of
     from mtloop.config.tasks import Entrant
 
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     if not names:
         raise InputError(f"--methods names no method; say, --methods {METHODS}")
     settings = share_out(names, list(pairs))
-    models = {NMT.package: model, SMT.package: smt_model}
-    packages = {name: engine_of(name).package for name in names}
-    for option, package in (("--model", NMT.package), ("--smt-model", SMT.package)):
-        if models[package] and package not in packages.values():
+    helped = lend_table(settings, models["--smt-model"])
+    options = {name: engine_of(name).option for name in names}
+    for option, model in models.items():
+        if model and option not in options.values() and not (option == "--smt-model" and helped):
             raise InputError(f"no method here takes {option}; leave it out")
-    return [Entrant(name, models.get(packages[name], ""), settings[name], threads) for name in names]
+    return [Entrant(name, models.get(options[name], ""), settings[name], threads) for name in names]
+
+
+def lend_table(settings: Mapping[str, dict[str, JSON]], folder: str) -> bool:
+    """A method with a lexical table takes that of the statistical model, if it was given none; whether one did."""
+    from mtloop.config.methods import settings_of
+    from mtloop.config.words import LEXICON
+
+    lent = [name for name in settings if folder and LEXICON in settings_of(name) and not settings[name].get(LEXICON)]
+    for name in lent:
+        settings[name][LEXICON] = folder
+    return bool(lent)
 
 
 def share_out(names: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, JSON]]:

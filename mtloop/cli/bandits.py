@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from mtloop.config.oracles import ORACLES
 from mtloop.config.rewards import sentence_reward
 from mtloop.config.tasks import BanditTask, Entrant
 from mtloop.core.errors import InputError, MtloopError
@@ -51,6 +52,8 @@ def on_service(
     service, _, task = url.rstrip("/").rpartition("/")
     if key_file is None or service.endswith(":/"):
         raise InputError("a task on a service is --task http://HOST:PORT/TASK, with --key-file FILE")
+    if informed := [entrant.method for entrant in entrants if entrant.method in ORACLES]:
+        raise InputError(f"{informed[0]} is trained on the references, which a service keeps to itself; leave it out")
     traces = [out / f"{entrant.method}.jsonl" for entrant in entrants]
     joined = [_join(service, task, key_file, *both) for both in zip(entrants, traces, strict=True)]
     with ThreadPoolExecutor(jobs) as pool:

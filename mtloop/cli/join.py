@@ -82,15 +82,17 @@ class Participant:
     def made(cls, method: str, model: str | None, pairs: Iterable[str], threads: int) -> Participant:
         """By name. One that a task cannot teach what it could learn is refused before a run is begun."""
         from mtloop.config.engines import engine_of
+        from mtloop.config.hearing import refuse_deaf, refuse_informed
         from mtloop.config.methods import make_learner, settings_of
-        from mtloop.config.tasks import refuse_deaf
+        from mtloop.core.types import Reward
 
         refuse_idle_model(method, model)
         settings, engine = settings_of(method, dict(map(setting, pairs))), engine_of(method)
         engine.prepare(threads)
         loaded = engine.load(name := model or engine.model)
         learner = make_learner(method, loaded, settings)
-        refuse_deaf(learner, method)
+        refuse_deaf(learner, method, Reward)
+        refuse_informed(learner, method)
         fingerprint = loaded.fingerprint if loaded else ""
         config: dict[str, JSON] = {"method": method, "model": name, "fingerprint": fingerprint, "settings": settings}
         return cls(learner, config, threads)

@@ -15,7 +15,6 @@ from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
     from mtloop.config.experiment import Experiment
-    from mtloop.core.protocols import Learner
     from mtloop.core.types import Step
 
 EPILOG = """
@@ -116,29 +115,21 @@ def refuse_idle_model(method: str, model: str | None) -> None:
         raise InputError(f"method {method} needs no model; leave out --model")
 
 
-def refuse_rewarded(learner: Learner, method: str) -> None:
-    """A learner that learns, but not from post-edits, would hear nothing it understands."""
-    from mtloop.core.protocols import Particular
-    from mtloop.core.types import PostEdit
-
-    kinds = learner.learns_from if isinstance(learner, Particular) else ()
-    if kinds and PostEdit not in kinds:
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(f"method {method} learns from {wanted}, not from post-edits; run it with mtloop bandit")
-
-
 def run_experiment(
     experiment: Experiment, out: Path, snapshot: int, language: str, until: int | None = None
 ) -> Iterator[Step]:
     """Run it, with the trace at `out` and the clock beside it."""
     from mtloop.cli.running import shown
+    from mtloop.config.hearing import refuse_deaf, refuse_informed
     from mtloop.core.record import record
+    from mtloop.core.types import PostEdit
     from mtloop.judges import PostEditor
 
     stream, when = experiment.stream(), experiment.when()
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
-    refuse_rewarded(learner, experiment.method)
+    refuse_deaf(learner, experiment.method, PostEdit)
+    refuse_informed(learner, experiment.method)
     steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot, until=until)
     total = min(len(stream), until or len(stream))
     return shown(_clocked(steps, out), total, experiment.method, language)

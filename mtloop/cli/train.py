@@ -12,8 +12,9 @@ import click
 from click.core import ParameterSource
 
 from mtloop.core.errors import InputError
-from mtloop.data import parse_columns, read_aligned, stream
-from mtloop.data.files import kind_of, lines
+from mtloop.data import read_aligned
+from mtloop.data.files import lines
+from mtloop.data.parallel import text_pairs
 from mtloop.translators.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ Examples:
   mtloop train --data train.en-de.tsv.xz --valid dev.tsv --minutes 60 --out my-model
   mtloop train --src train.en --tgt train.de --source-lang en --target-lang de --steps 20000 --out my-model
   mtloop train --data train.tsv --valid dev.tsv --minutes 90 --out my-model --resume
-  mtloop train --data tokenised.tsv --vocab word --vocab-size 30000 --steps 5000 --out words
+  mtloop train --data train.tsv --vocab word --vocab-size 30000 --steps 5000 --out words
   mtloop train --engine smt --data train.tsv --valid dev.tsv --out smt-model
 \b
 Files:
@@ -102,8 +103,8 @@ def command(
         raise InputError("nothing to train on: give --data, or --src and --tgt")
     common: dict[str, Any] = {
         "pairs": _pairs(data, sources, targets, columns),
-        "valid": list(_read(valid, columns)) if valid else (),
-        "tests": {name: list(_read(path, columns)) for name, path in map(_named, tests)},
+        "valid": list(text_pairs(valid, columns)) if valid else (),
+        "tests": {name: list(text_pairs(path, columns)) for name, path in map(_named, tests)},
         "say": lambda text: click.echo(text, err=True),
     }
     if engine == "smt":
@@ -149,34 +150,9 @@ def _pairs(
     if len(sources) != len(targets):
         raise InputError(f"{len(sources)} --src but {len(targets)} --tgt; expected as many of each")
     for path in data:
-        yield from _read(path, columns)
+        yield from text_pairs(path, columns)
     for source, target in zip(sources, targets, strict=True):
         yield from zip(*read_aligned(source, target), strict=True)
-
-
-def _read(path: Path, columns: str) -> Iterator[tuple[str, str]]:
-    if not columns and kind_of(path) == ".tsv" and _headless(path):
-        return _two_columns(path)
-    return (
-        (segment.source, truth.references[0])
-        for segment, truth in stream(path, columns=parse_columns(columns))
-        if truth is not None
-    )
-
-
-def _headless(path: Path) -> bool:
-    """A table of two columns whose first line does not name them."""
-    first = next(lines(path)).split("\t")
-    return len(first) == 2 and "source" not in first
-
-
-def _two_columns(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines(path), start=1):
-        cells = line.split("\t")
-        if len(cells) != 2:
-            message = f"{len(cells)} column{'s' * (len(cells) != 1)}; expected two, source and target"
-            raise InputError(message, path=path, line=number)
-        yield cells[0], cells[1]
 
 
 def _named(test: str) -> tuple[str, Path]:

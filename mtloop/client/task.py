@@ -17,12 +17,14 @@ class Task:
     """Sentences to iterate over and a `judge` that submits: a participant is `run(task, learner, task.judge)`.
 
     Iterating goes on where the run stands, to the end of its pass. The next sentence comes with the reward of the
-    last, so a turn is one request. There is no truth in the stream: that stays with the service.
+    last, so a turn is one request, and it is here before the reward is learned from: between two translations nobody
+    waits. There is no truth in the stream: that stays with the service.
     """
 
     def __init__(self, client: Client, state: RunState) -> None:
         self.client, self.joined = client, state
         self._pending: Sentence | None = None
+        self._ended = False
 
     @property
     def run(self) -> str:
@@ -34,7 +36,7 @@ class Task:
         return self.client.run(self.run)
 
     def __iter__(self) -> Iterator[tuple[Segment, Truth | None]]:
-        while (sentence := self._pending or self.client.next(self.run)) is not None:
+        while (sentence := self._next()) is not None:
             self._pending = sentence
             yield Segment(sentence.id, sentence.source), None
             if self._pending is sentence:
@@ -43,14 +45,19 @@ class Task:
                     "let each be judged before the next is asked for (schedule each or delay)"
                 )
 
+    def _next(self) -> Sentence | None:
+        """The sentence that came with the last reward; only who has just joined must ask."""
+        return None if self._ended else self._pending or self.client.next(self.run)
+
     def judge(self, proposal: Proposal, truth: Truth | None = None) -> Reward:
         """Submit a translation; its reward. A translation that has its reward already is told it again."""
         answer = self.client.submit(self.run, proposal.segment.id, proposal.text)
         was_pending = self._pending is not None and self._pending.id == answer.id
         self._pending = answer.next if was_pending else None
+        self._ended = was_pending and answer.next is None
         return Reward(answer.reward)
 
     def next_pass(self) -> RunState:
         """Begin again, where the task allows another pass."""
-        self._pending = None
+        self._pending, self._ended = None, False
         return self.client.next_pass(self.run)

@@ -13,6 +13,7 @@ from mtloop import __version__
 from mtloop.config.bandits import STATISTICAL
 from mtloop.config.methods import takes_model
 from mtloop.config.smt import SMT_METHODS, UNFAIR
+from mtloop.config.words import WORD_METHODS
 from mtloop.core.errors import InputError
 
 
@@ -25,13 +26,17 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """`model` and `schedule` are taken when none is named; headers give the version of `package`."""
+    """`model` and `schedule` are taken when none is named; headers give the version of `package`.
+
+    `option` names the model where methods of several engines run side by side.
+    """
 
     load: Callable[[str], Model | None]
     prepare: Callable[[int], None]
     package: str
     model: str = ""
     schedule: str = "each"
+    option: str = ""
 
     def versions(self) -> dict[str, str]:
         ours = {"mtloop": __version__, "python": platform.python_version()}
@@ -41,8 +46,10 @@ class Engine:
 def engine_of(method: str) -> Engine:
     if method in SMT_METHODS:
         return SMT
-    if method in STATISTICAL:
+    if method in STATISTICAL | {"lexical", "smt-oracle"}:
         return SMT_BANDIT
+    if method.startswith("wnmt-") and method in WORD_METHODS:
+        return WORDS
     return NMT if takes_model(method) else NONE
 
 
@@ -67,6 +74,14 @@ def _load_nmt(name: str) -> Any:
     return Marian.load(find_model(name))
 
 
+def _load_words(name: str) -> Any:
+    if not name:
+        raise InputError(
+            "a word-level method needs its model; train one: mtloop train --vocab word, and give its folder"
+        )
+    return _load_nmt(name)
+
+
 def _load_smt(name: str) -> Any:
     from mtloop.translators.thot.card import RETRAIN
     from mtloop.translators.thot.learners import Base
@@ -89,7 +104,8 @@ def _set_threads_smt(threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)  # read when Thot's library is loaded
 
 
-NMT = Engine(_load_nmt, set_threads, "torch", model="en-de")
+NMT = Engine(_load_nmt, set_threads, "torch", model="en-de", option="--model")
+WORDS = Engine(_load_words, set_threads, "torch", option="--word-model")
 NONE = Engine(lambda name: None, lambda threads: None, "")
-SMT = Engine(_load_smt, _set_threads_smt, "sil-thot", schedule="blocks:1000")
+SMT = Engine(_load_smt, _set_threads_smt, "sil-thot", schedule="blocks:1000", option="--smt-model")
 SMT_BANDIT = replace(SMT, schedule="each")

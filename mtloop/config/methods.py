@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtloop.config.bandits import BANDIT_METHODS
+from mtloop.config.oracles import INFORMED_METHODS
 from mtloop.config.smt import SMT_METHODS
+from mtloop.config.words import WORD_METHODS
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
@@ -236,7 +238,7 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
 
 
 def find_method(name: str) -> Callable[..., Learner]:
-    known = METHODS | SMT_METHODS | BANDIT_METHODS | _plugins()
+    known = METHODS | SMT_METHODS | BANDIT_METHODS | WORD_METHODS | INFORMED_METHODS | _plugins()
     if name in known:
         return known[name]
     if _joins(name.split("+")):

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from mtloop.bandits.oracles import Informed
 from mtloop.config.bandits import LENGTH
 from mtloop.config.engines import engine_of
+from mtloop.config.hearing import refuse_deaf
 from mtloop.config.methods import make_learner, settings_of
 from mtloop.config.rewards import noise_of, sentence_reward
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import Learner, Particular
+from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
 from mtloop.data import first, parse_columns, read, shuffled
@@ -60,6 +62,10 @@ class BanditTask:
         found = (self._pairs[self.layout.at(place)] for place in range(len(self.layout)))
         return [(Segment(str(place), one.source, one.context), truth) for place, (one, truth) in enumerate(found, 1)]
 
+    def references(self) -> list[tuple[str, str]]:
+        """Every sentence with its reference, once: what an oracle is trained on."""
+        return [(segment.source, truth.references[0]) for segment, truth in self._pairs if truth.references]
+
     def checkpoints(self) -> list[range]:
         """The places at which the held-out block stands."""
         return [range(start, start + self.held_out) for start in self.layout.starts()]
@@ -91,18 +97,9 @@ class Entrant:
         engine.prepare(self.threads)
         model = engine.load(name := self.model or engine.model)
         learner = make_learner(self.method, model, settings)
-        refuse_deaf(learner, self.method)
+        refuse_deaf(learner, self.method, Reward)
+        if isinstance(learner, Informed):
+            learner.inform(task.references())
         config: dict[str, JSON] = {"method": self.method, "model": name, "settings": settings}
         config |= {"fingerprint": model.fingerprint if model else "", "task": task.config()}
         return learner, Header(config, task.seed, engine.versions(), self.threads)
-
-
-def refuse_deaf(learner: Learner, method: str) -> None:
-    """A learner that learns, but not from rewards, would sit through the task and learn nothing."""
-    kinds = learner.learns_from if isinstance(learner, Particular) else ()
-    if kinds and Reward not in kinds:
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(
-            f"method {method} learns from {wanted}, and a task answers with a Reward only; "
-            "take one that does not learn (baseline, copy-source) or one that learns from rewards"
-        )

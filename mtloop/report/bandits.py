@@ -20,14 +20,18 @@ from mtloop.report.chart import Axis, Chart, Series
 PAPER = {
     "copy-source": 64_481.8,
     "baseline": 222_066.0,
+    "nmt-oracle": 780_580.4,
     "nmt-el": 237_663.0,
     "nmt-el-cv": 212_703.2,
     "smt-baseline": 229_621.7,
+    "smt-oracle": 499_578.0,
     "smt-el-cv-adadelta": 214_398.8,
     "smt-el-cv-adam": 225_535.3,
     "smt-szo-cv-adam": 208_464.7,
+    "wnmt-el": 115_098.0,
 }  # cumulative rewards over 1,297,974 sentences; the baseline is the subword system BNMT-static
-STATIC = {"smt": "smt-baseline", "limsi": "smt-baseline"}
+STATIC = {"smt": "smt-baseline", "limsi": "smt-baseline", "wnmt": "wnmt-baseline"}
+FLOORS = ("copy-source", "lexical")  # what starts from nothing
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class BanditResults:
     def static(self, method: str) -> str | None:
         """The system that a method starts from and that never learns, if it took part."""
         name = STATIC.get(method.split("-")[0], "baseline")
-        return name if name in self.systems and method not in (name, "copy-source") else None
+        return name if name in self.systems and method not in (name, *FLOORS) else None
 
     def comparison(self, method: str) -> Comparison | None:
         """A method's mean reward against its static start's, on the same sentences."""
@@ -110,7 +114,7 @@ class BanditResults:
 
     def _paper(self, name: str) -> str:
         static = STATIC.get(name.split("-")[0], "baseline")
-        if name not in PAPER or name in (static, "copy-source"):
+        if name not in PAPER or static not in PAPER or name in (static, *FLOORS):
             return "-"
         return f"{100 * (PAPER[name] / PAPER[static] - 1):+.1f} %"
 

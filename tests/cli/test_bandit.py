@@ -103,9 +103,38 @@ def test_regret_is_held_against_an_oracle(mtloop: Mtloop, data: Path) -> None:
     assert "the oracle's translations" in said.out
 
 
+def test_an_oracle_is_trained_for_the_purpose(mtloop: Mtloop, data: Path, model: Path) -> None:
+    out = data.parent / "out"
+    options = ("--model", model, "--jobs", 1, "--set", "nmt-oracle:rate=0.05", "--set", "epochs=10", "--out", out)
+    said = mtloop("bandit", "--task", data, "--methods", "baseline", "--oracle", "nmt-oracle", *options)
+    assert said.code == 0, said.err
+    rows = {line.split()[0]: line for line in said.out.splitlines() if line.split()}
+    assert "+251.5 %" in rows["nmt-oracle"]
+    assert rows["nmt-oracle"].split()[-1] == "0.0000"
+    assert float(rows["baseline"].split()[-1]) > 0.1
+    assert sum(rewards(out / "nmt-oracle.jsonl")) > sum(rewards(out / "baseline.jsonl"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--methods", "domain-adaptation"), "--set general=FILE"),
+        (("--methods", "wnmt-el"), "needs its model; train one: mtloop train --vocab word"),
+        (("--methods", "copy-source", "--word-model", "x"), "no method here takes --word-model"),
+        (
+            (
+                "--methods",
+                "copy-source",
+                "--task",
+                "http://localhost:1/dev",
+                "--key-file",
+                "k",
+                "--oracle",
+                "nmt-oracle",
+            ),
+            "which a service keeps to itself",
+        ),
+        (("--methods", "copy-source", "--oracle", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--methods", "nmt-le"), "did you mean 'nmt-el'"),
         (("--methods", "full"), "learns from PostEdit"),
         (("--methods", "copy-source", "--set", "rate=1"), "no method here has this setting"),
@@ -129,7 +158,7 @@ def test_a_mistake_is_one_line(
     mtloop: Mtloop, data: Path, model: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     given = ("--task", data, "--jobs", 1, "--out", data.parent / "out")
-    if "nmt" in arguments[1]:
+    if arguments[1].startswith("nmt"):
         given += ("--model", model)
     said = mtloop("bandit", *given, *arguments)
     assert said.code == 2

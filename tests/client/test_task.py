@@ -4,7 +4,7 @@ import pytest
 from helpers.fake_service import SOURCES, TARGETS, Faulty, Service, Storm, client_of
 from helpers.learners import Chained
 
-from mtloop.core import Blocks, Delay, InputError, Proposal, Reward, Segment, run
+from mtloop.core import Blocks, Delay, Feedback, InputError, Learned, Proposal, Reward, Segment, run
 from mtloop.translators.copied import CopySource
 
 
@@ -27,7 +27,33 @@ def test_a_turn_is_one_request(service: Service) -> None:
     task = client_of(service).join("dev")
     service.requests.clear()
     list(run(task, CopySource(), task.judge))
-    assert [method for method, _ in service.requests] == ["GET", *["POST"] * len(SOURCES), "GET"]
+    assert [method for method, _ in service.requests] == ["GET", *["POST"] * len(SOURCES)]
+
+
+class Watching(Chained):
+    """Notes how many requests were made by the time it is asked for something."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self.service, self.proposed, self.learned = service, [], []  # type: ignore[var-annotated]
+
+    def propose(self, segment: Segment) -> Proposal:
+        self.proposed.append(len(self.service.requests))
+        return super().propose(segment)
+
+    def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
+        self.learned.append(len(self.service.requests))
+        return super().learn(proposal, feedback)
+
+
+def test_the_next_sentence_is_here_before_the_reward_is_learned_from(service: Service) -> None:
+    """Nothing is asked of the service between two translations, and never for a sentence before its time."""
+    task = client_of(service).join("dev")
+    service.requests.clear()
+    learner = Watching(service)
+    list(run(task, learner, task.judge))
+    assert learner.learned == [*learner.proposed[1:], len(service.requests)]
+    assert learner.proposed == list(range(1, len(SOURCES) + 1))
 
 
 def test_the_learner_hears_every_reward(service: Service) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.core.errors import InputError
+from mtloop.text.cut import is_cut, join, split
 
 SPACE = "▁"  # SentencePiece's word boundary
 
@@ -26,7 +27,8 @@ class Vocabulary:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, with the end of sentence."""
-        return [*self.pieces_to_ids(self._spm.encode(text, out_type=str)), self.end]
+        pieces = [SPACE + word for word in split(text)] if self.cut else self._spm.encode(text, out_type=str)
+        return [*self.pieces_to_ids(pieces), self.end]
 
     def pieces_to_ids(self, pieces: Iterable[str]) -> list[int]:
         return [self._ids.get(piece, self.unknown) for piece in pieces]
@@ -35,7 +37,13 @@ class Vocabulary:
         """The text of ids; special ones leave no mark, the unknown included."""
         special = {self.end, self.pad, self.unknown}
         pieces = [self.pieces[i] for i in ids if i not in special]
-        return str(self._spm.decode_pieces(pieces)).replace(SPACE, " ").strip()
+        text = str(self._spm.decode_pieces(pieces)).replace(SPACE, " ").strip()
+        return join(text.split(" ")) if self.cut else text
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether its pieces are whole words and signs."""
+        return is_cut(self._ids)
 
     @cached_property
     def pieces(self) -> list[str]:

@@ -14,13 +14,14 @@ import numpy as np
 
 from mtloop.core.errors import InputError, need
 from mtloop.core.types import JSON
+from mtloop.text.cut import split
 from mtloop.translators.thot.alignment import Pair, align, giza
 from mtloop.translators.thot.card import CARD, describe, write_words
 from mtloop.translators.thot.engine import UNTUNED, Candidate, Thot
 from mtloop.translators.thot.foreground import FOREGROUND, START, Foreground
 from mtloop.translators.thot.language_model import NgramCounts
 from mtloop.translators.thot.tuner import Array, Tuned, bleu, bleu_row, ngrams, tune, tune_rescoring
-from mtloop.translators.thot.words import Casing, Words, split
+from mtloop.translators.thot.words import Casing, Words
 
 Aligner: TypeAlias = Callable[[Sequence[str], Sequence[str]], Any]  # a pair to a matrix of source by target
 LONGEST = 60  # words: longer pairs are left out, aligning one costs the cube of its length

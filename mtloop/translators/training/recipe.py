@@ -31,7 +31,7 @@ class Recipe:
     source_lang: str = option("en", "Source language.")
     target_lang: str = option("de", "Target language.")
 
-    vocab: str = option("bpe", "Subwords (bpe, unigram), or words as separated by spaces (word).")
+    vocab: str = option("bpe", "Subwords (bpe, unigram), or whole words and signs (word).")
     vocab_size: int = option(16000, "Entries in each of the two vocabularies.")
     vocab_sentences: int = option(1_000_000, "Sentences, drawn evenly from all, that vocabularies are trained on.")
 

@@ -1,6 +1,7 @@
 """A vocabulary: a SentencePiece model whose ids are the ids of the network.
 
-The same ids stand in `vocab.json`, so that a `MarianTokenizer` and this class encode alike.
+The same ids stand in `vocab.json`, so that a `MarianTokenizer` and this class encode alike; where the pieces are words
+and signs, texts are cut first (`text.cut`), and so they must be for a `MarianTokenizer`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ import sentencepiece
 
 from mtloop.core.errors import InputError
 from mtloop.core.files import atomic
+from mtloop.text.cut import is_cut, join, split
 from mtloop.translators.training.parallel import in_chunks
 from mtloop.translators.training.rows import Rows
 
 EOS, UNK, PAD = 0, 1, 2
+SPACE = "▁"  # SentencePiece's word boundary
 _IDS: dict[str, Any] = {"eos_id": EOS, "unk_id": UNK, "pad_id": PAD, "bos_id": -1}
 _SUBWORDS: dict[str, Any] = {"byte_fallback": True, "split_digits": True, "character_coverage": 0.9998}
 _WORDS: dict[str, Any] = {"hard_vocab_limit": False}
@@ -37,19 +40,20 @@ class Vocabulary:
     @classmethod
     def trained(cls, texts: Sequence[str], *, kind: str, size: int, sentences: int, normalise: bool) -> Vocabulary:
         """A vocabulary of the texts. `normalise` folds look-alikes (NFKC), which is for sources:
-        a target that lost its ellipses and no-break spaces could never show them."""
+        a target that lost its ellipses and no-break spaces could never show them. Words stay as they are cut."""
         step = max(1, -(-len(texts) // sentences))
+        whole = kind == "word"
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(texts[::step]),
+                sentence_iterator=map(cut, texts[::step]) if whole else iter(texts[::step]),
                 model_writer=model,
                 model_type=kind,
                 vocab_size=size,
-                normalization_rule_name="nmt_nfkc" if normalise else "identity",
+                normalization_rule_name="nmt_nfkc" if normalise and not whole else "identity",
                 minloglevel=2,
                 **_IDS,
-                **(_WORDS if kind == "word" else _SUBWORDS),
+                **(_WORDS if whole else _SUBWORDS),
             )
         except RuntimeError as error:
             raise InputError(_too_small(kind, size, len(texts), str(error))) from error
@@ -86,7 +90,8 @@ class Vocabulary:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; special tokens say nothing."""
-        return str(self._pieces.decode([index for index in ids if index not in (EOS, UNK, PAD)]))
+        text = str(self._pieces.decode([index for index in ids if index not in (EOS, UNK, PAD)]))
+        return join(text.split(" ")) if _is_cut(self.model) else text
 
     @property
     def _pieces(self) -> Any:
@@ -98,8 +103,23 @@ def _processor(model: bytes) -> Any:
     return sentencepiece.SentencePieceProcessor(model_proto=model)
 
 
+@lru_cache(maxsize=4)
+def _is_cut(model: bytes) -> bool:
+    pieces = _processor(model)
+    return is_cut(pieces.id_to_piece(index) for index in range(pieces.get_piece_size()))
+
+
+def cut(text: str) -> str:
+    """Words and signs with spaces between them."""
+    return " ".join(split(text))
+
+
 def _encode(model: bytes, texts: Sequence[str]) -> Rows:
-    rows = _processor(model).encode(list(texts), add_eos=True, num_threads=1)
+    pieces = _processor(model)
+    if _is_cut(model):  # one by one: SentencePiece makes one of several unknown words in a row
+        rows: Any = [[*pieces.piece_to_id([SPACE + word for word in split(text)]), EOS] for text in texts]
+    else:
+        rows = pieces.encode(list(texts), add_eos=True, num_threads=1)
     flat = np.fromiter(chain.from_iterable(rows), np.int32)
     return Rows(flat, np.fromiter(map(len, rows), np.int32, len(rows)))
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from mtloop.core import Proposal, Segment, Step, Truth
 from mtloop.metrics import BLEU
+from mtloop.text.cut import join, split
 from mtloop.translators.thot.foreground import FOREGROUND, Foreground, WittenBell, extract
 from mtloop.translators.thot.language_model import NgramCounts
 from mtloop.translators.thot.tuner import bleu, bleu_row, ngrams, search
-from mtloop.translators.thot.words import Casing, Words, join, split
+from mtloop.translators.thot.words import Casing, Words
 
 
 @given(st.text(st.characters(blacklist_characters="￭￬", blacklist_categories=["Cc", "Cs", "Cf"])))

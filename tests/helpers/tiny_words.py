@@ -1,0 +1,21 @@
+"""A word-level model trained in seconds on the small parallel text of `tiny_smt`, too small to know all its words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helpers.tiny_smt import known_pairs
+
+from mtloop.translators.training import Job, Recipe
+
+RECIPE = {
+    "vocab": "word", "vocab_size": 19, "width": 32, "heads": 4, "ffn": 64, "encoder_layers": 1, "decoder_layers": 1,
+    "dropout": 0.0, "batch_tokens": 1024, "warmup": 20, "lr": 1e-2, "every": 1000, "report": 1000, "average": 0.0,
+    "label_smoothing": 0.0,
+}  # fmt: skip
+
+
+def write_tiny_words(folder: Path, steps: int = 120) -> Path:
+    job = Job(pairs=known_pairs(), out=folder, recipe=Recipe.of(RECIPE | {"steps": steps}), say=lambda text: None)
+    job.run()
+    return folder
