@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from mtloop.core.errors import InputError, need
@@ -58,7 +59,9 @@ def _of_model(folder: Path) -> Lexicon:
     if not model.load(str(folder / "tm_invswm")):
         raise InputError("Thot cannot read the lexical model here; train it again", path=folder)
 
+    @cache
     def lookup(word: str) -> str | None:
+        """Thot lists all translations of a word to find one: once for each word is enough."""
         found = model.get_translations(model.get_src_word_index(word)) if model.src_word_exists(word) else ()
         return max(((p, model.get_trg_word(index)) for index, p in found), default=(0.0, None))[1]
 
