@@ -102,7 +102,7 @@ class AdaptiveNMT:
         if self.memory is None and self.copying is None:
             return []
         words = Words.of(encoded.ids, self.model.source)
-        push = self.copying.of(words, self._spell) if self.copying else None
+        push = self.copying.of(words, self._spell, self.model.target.pieces) if self.copying else None
         recalled = self.memory.recall(words) if self.memory is not None else None
         return [advice for advice in (push, recalled) if advice is not None]
 
@@ -155,12 +155,15 @@ class AdaptiveNMT:
         return learned
 
     def _keep(self, source: str, target: str, ids: list[int], lesson: Lesson) -> None:
+        if self.memory is None and self.copying is None:
+            return
+        words = Words.of(ids, self.model.source)
         if self.copying:
-            self.copying.learn(source, target)
+            self.copying.learn(words, target)
         if self.memory is not None:
-            words = looked_at(Words.of(ids, self.model.source), lesson.decoded.attention)
             keys = lesson.states.half() if self.memory.trust else lesson.states[:, :0].half()
-            self.memory.add(Remembered(self.lessons_ - 1, source, target, lesson.target, keys, words))
+            seen = looked_at(words, lesson.decoded.attention)
+            self.memory.add(Remembered(self.lessons_ - 1, source, target, lesson.target, keys, seen))
 
     def forget(self, index: int) -> bool:
         """Take back one lesson (they count from 0). Only a memory can; what went into weights stays there."""

@@ -67,6 +67,7 @@ def test_a_name_that_joins_nothing_is_refused(small: Marian, name: str) -> None:
         ("memory", "neighbours", 0),
         ("memory", "reach", 0.0),
         ("memory", "newest", 0),
+        ("memory", "alike", -1),
         ("memory", "beams", 0),
         ("full", "kl", -3.0),
         ("full", "average", 2.0),
@@ -207,7 +208,25 @@ def test_two_hundred_thousand_states_are_compared_by_the_newest_of_each_word() -
     assert memory.states == 200_000
     recalled = memory.recall(Words(("The", "end"), torch.tensor([0, 1])))
     assert recalled is not None
-    assert len(recalled.tokens) == 32
+    assert recalled.compared == 32
+
+
+def test_states_of_like_sentences_come_before_newer_ones() -> None:
+    """What an old document taught is found again when the text comes back to it."""
+    memory = Memory(Trust(reach=1e6, temperature=1e6, newest=2, alike=1))
+    for lesson, word in enumerate(["ribbon", "pane", "pane", "pane"]):
+        keys = torch.full((2, 4), float(lesson))
+        memory.add(Remembered(lesson, f"{lesson}", "t", torch.tensor([lesson, 9]), keys.half(), ("the", word)))
+    assert voted(memory, "ribbon") == {0, 3}
+    assert voted(memory, "dog") == {2, 3}
+
+
+def voted(memory: Memory, beside: str) -> set[int]:
+    """The tokens that get votes while "the" is looked at, in a sentence with another word."""
+    recalled = memory.recall(Words(("the", beside), torch.tensor([0, 1])))
+    assert recalled is not None
+    logits = recalled(Moment(torch.zeros(1, 4), torch.tensor([[1.0, 0.0]]), [[]]), torch.zeros(1, 10))
+    return set((logits[0] > 1e-3).nonzero().flatten().tolist())
 
 
 def test_words_are_put_together_from_pieces(small: Marian) -> None:
