@@ -148,11 +148,17 @@ class AdaptiveNMT:
         if max(len(ids), len(wanted)) > self.longest:
             return Learned(rejected="too long")
         learned, lesson = self.teach(ids, wanted)
-        self.updates_ += learned.updates
         if not learned.rejected:
             self._keep(source, target, ids, lesson)
-            self.updates_ += self._replay()
+            self._settle(learned.updates + self._replay())
         return learned
+
+    def _settle(self, updates: int) -> None:
+        """One pass over the weights for all that was learned and looked at again."""
+        self.updates_ += updates
+        self.scope.settle()
+        if updates and self.average:
+            self.average.follow()
 
     def _keep(self, source: str, target: str, ids: list[int], lesson: Lesson) -> None:
         if self.memory is None and self.copying is None:
@@ -172,7 +178,7 @@ class AdaptiveNMT:
         return self.memory.forget(index)
 
     def teach(self, source: list[int], target: list[int]) -> tuple[Learned, Lesson]:
-        """Update until the pair is known well enough; all of it or, if it goes wrong, nothing.
+        """Update until the pair is known well enough; if it goes wrong, take all back. The scope is yet to settle.
 
         Also gives the lesson as it was last looked at.
         """
@@ -193,9 +199,6 @@ class AdaptiveNMT:
                     return self._reject("harmful", info), lesson
         except NotFinite:
             return self._reject("not finite", info), lesson
-        self.scope.settle()
-        if done and self.average:
-            self.average.follow()
         return Learned(done, info=info), lesson
 
     def _anchor(self, source: list[int], target: list[int]) -> Tensor | None:
@@ -218,7 +221,6 @@ class AdaptiveNMT:
         except NotFinite:
             return 0
         self._encoded = None
-        self.scope.settle()
         return 1
 
     def _reject(self, reason: str, info: dict[str, JSON]) -> Learned:

@@ -11,9 +11,8 @@ compared, so the cost of a token stays flat however much is remembered.
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -26,7 +25,7 @@ from mtloop.core.errors import InputError
 from mtloop.translators.marian.search import Moment
 from mtloop.translators.words import Words
 
-COMMON = 200  # segments that hold a word, above which it says nothing of what they are about
+COMMON = 64  # segments that hold a word, above which it says nothing of what they are about
 TINY = 1e-30  # of attention: no word is quite out of sight, and the logarithm stays a number
 WHISPER = 0.01  # a vote that counts for less than this decides nothing, and is not counted
 Array: TypeAlias = npt.NDArray[np.float32]
@@ -51,6 +50,9 @@ class Trust:
     `neighbours` vote with weight gaze * exp(-distance / temperature), where the gaze is the share of attention on the
     word they were written for. Together they count for `most` at distance zero under full attention, and fade as
     exp(-distance / reach). Distances are squared and divided by the width of the state.
+
+    Of each word at most `newest` states are compared, those of the `alike` most alike segments first. Their reach
+    is longer, by `stretch` times the share of the sentence's words (rare ones weigh more) that they have in common.
     """
 
     most: float = 0.8
@@ -59,14 +61,15 @@ class Trust:
     neighbours: int = 8
     newest: int = 32
     alike: int = 16
+    stretch: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.most < 1:
             raise InputError(f"most is a share from 0 to below 1, not {self.most}")
         if not (self.reach > 0 and self.temperature > 0):
             raise InputError("reach and temperature are above 0")
-        if self.neighbours < 1 or self.newest < 1 or self.alike < 0:
-            raise InputError("neighbours and newest are 1 or more, alike is 0 or more")
+        if self.neighbours < 1 or self.newest < 1 or self.alike < 0 or not self.stretch >= 0:
+            raise InputError("neighbours and newest are 1 or more, alike and stretch are 0 or more")
 
 
 class Memory:
@@ -128,7 +131,8 @@ class Memory:
         if self.trust is None:
             return None
         texts = [text.lower() for text in words.texts]
-        found = self._rows_of(dict.fromkeys(texts))
+        likeness = self._alike(dict.fromkeys(texts))
+        found = self._rows_of(dict.fromkeys(texts), likeness)
         if not found:
             return None
         numbers = {word: number for number, word in enumerate(found)}
@@ -137,33 +141,41 @@ class Memory:
             if texts[where] in numbers:
                 member[piece, numbers[texts[where]]] = 1.0
         of_word = [number for number, rows in enumerate(found.values()) for _ in rows]
-        keys_and_tokens = self._store.take([row for rows in found.values() for row in rows])
-        return Recalled(member, of_word, *keys_and_tokens, self.trust)
+        rows = [row for rows in found.values() for row in rows]
+        alike = np.array([alike for rows in found.values() for alike in rows.values()], np.float32)
+        reach = self.trust.reach * (1 + self.trust.stretch * alike)
+        return Recalled(member, of_word, *self._store.take(rows), reach, self.trust)
 
-    def _rows_of(self, words: Iterable[str]) -> dict[str, list[int]]:
-        """For each word the states to compare: those of the most alike segments first, then the newest."""
+    def _rows_of(self, words: Iterable[str], likeness: Mapping[int, float]) -> dict[str, dict[int, float]]:
+        """For each word the states to compare, those of the most alike segments first, then the newest; how alike."""
         assert self.trust is not None
-        most, found = self.trust.newest, {word: dict[int, None]() for word in words if self._where.get(word)}
-        for lesson in self._alike(found):
+        most, found = self.trust.newest, {word: dict[int, float]() for word in words if self._where.get(word)}
+        for lesson, alike in likeness.items():
             for row, word in enumerate(self._held[lesson].words, start=self._rows[lesson]):
                 if word in found and len(found[word]) < most:
-                    found[word][row] = None
+                    found[word][row] = alike
         for word, rows in found.items():
             newer = [row for row in reversed(self._where[word][-most:]) if row not in rows]
-            rows.update(dict.fromkeys(newer[: most - len(rows)]))
-        return {word: sorted(rows) for word, rows in found.items()}
+            rows.update(dict.fromkeys(newer[: most - len(rows)], 0.0))
+        return found
 
-    def _alike(self, words: Iterable[str]) -> list[int]:
-        """The segments that share most with these words; a rare word counts for more, a common one not at all."""
+    def _alike(self, words: Collection[str]) -> dict[int, float]:
+        """The segments that share most with these words, most alike first, and how much of their weight they share.
+
+        A rare word counts for more, a common one not at all.
+        """
         scores: dict[int, float] = {}
+        whole = 0.0
         for word in words:
-            lessons = self._lessons[word]
+            lessons = self._lessons.get(word, {})
             if len(lessons) <= COMMON:
-                weight = math.log(1 + len(self) / len(lessons))
-                for lesson in lessons:
+                weight = math.log(1 + len(self) / max(1, len(lessons)))
+                whole += weight
+                for lesson in reversed(lessons):
                     scores[lesson] = scores.get(lesson, 0.0) + weight
         most = self.trust.alike if self.trust else 0
-        return heapq.nlargest(most, scores, key=lambda lesson: (scores[lesson], lesson))
+        nearest = sorted(scores, key=scores.__getitem__, reverse=True)[:most]  # of equals the newer, as they came
+        return {lesson: scores[lesson] / whole for lesson in nearest}
 
     def tensors(self) -> dict[str, Tensor]:
         """As a delta holds it: text as bytes, everything else side by side."""
@@ -228,9 +240,14 @@ class Recalled:
     A few hundred states are too few for torch to be quick: most of its time would go into starting operations.
     """
 
-    def __init__(self, words: Array, of_word: Sequence[int], keys: Tensor, tokens: Tensor, trust: Trust) -> None:
-        """`words` says which pieces of the source are in which word, `of_word` which word each state was about."""
-        self._words, self._of_word, self._trust = words, np.array(of_word), trust
+    def __init__(
+        self, words: Array, of_word: Sequence[int], keys: Tensor, tokens: Tensor, reach: Array, trust: Trust
+    ) -> None:
+        """`words` says which pieces of the source are in which word, `of_word` which word each state was about.
+
+        `reach` is how far each state is believed.
+        """
+        self._words, self._of_word, self._reach, self._trust = words, np.array(of_word), reach, trust
         self._keys, self._tokens = keys.numpy(), tokens.numpy()
         self._squares = np.square(self._keys).mean(1)
 
@@ -249,7 +266,7 @@ class Recalled:
     def _vote(self, shares: Array, state: Array, logits: Tensor) -> None:
         distances = self._distances(state)
         gaze = np.log(shares + TINY)[self._of_word]
-        belief = gaze - distances / self._trust.reach
+        belief = gaze - distances / self._reach
         share = self._trust.most * math.exp(belief.max())
         if share < WHISPER:
             return

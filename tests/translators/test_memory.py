@@ -68,6 +68,7 @@ def test_a_name_that_joins_nothing_is_refused(small: Marian, name: str) -> None:
         ("memory", "reach", 0.0),
         ("memory", "newest", 0),
         ("memory", "alike", -1),
+        ("memory", "stretch", -0.5),
         ("memory", "beams", 0),
         ("full", "kl", -3.0),
         ("full", "average", 2.0),
@@ -219,6 +220,19 @@ def test_states_of_like_sentences_come_before_newer_ones() -> None:
         memory.add(Remembered(lesson, f"{lesson}", "t", torch.tensor([lesson, 9]), keys.half(), ("the", word)))
     assert voted(memory, "ribbon") == {0, 3}
     assert voted(memory, "dog") == {2, 3}
+
+
+def test_a_state_of_a_like_sentence_is_believed_from_further_away() -> None:
+    """So much further as the sentences share: all, half or nothing of the weight of their words."""
+    heard = []
+    for beside in ("ribbon", "dog"):
+        memory = Memory(Trust(reach=0.1, stretch=20.0))
+        memory.add(Remembered(0, "s", "t", torch.tensor([3, 9]), torch.ones(2, 4).half(), ("the", "ribbon")))
+        recalled = memory.recall(Words(("the", beside), torch.tensor([0, 1])))
+        assert recalled is not None
+        logits = recalled(Moment(torch.zeros(1, 4), torch.tensor([[1.0, 0.0]]), [[]]), torch.zeros(1, 10))
+        heard.append(float(logits[0, 3]))
+    assert heard[0] > heard[1] > 0
 
 
 def voted(memory: Memory, beside: str) -> set[int]:
