@@ -108,7 +108,7 @@ def memory(
     neighbours: int = 8,
     newest: int = 32,
     alike: int = 16,
-    stretch: float = 0.0,
+    stretch: float = 4.0,
 ) -> Memory:
     """States of confirmed segments vote on the next token; an exact repeat is translated as it was confirmed."""
     from mtloop.translators.memory import Memory, Trust

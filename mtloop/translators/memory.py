@@ -52,7 +52,7 @@ class Trust:
     exp(-distance / reach). Distances are squared and divided by the width of the state.
 
     Of each word at most `newest` states are compared, those of the `alike` most alike segments first. Their reach
-    is longer, by `stretch` times the share of the sentence's words (rare ones weigh more) that they have in common.
+    is longer, by `stretch` times the square of the share of the sentence's words (rare ones weigh more) they have too.
     """
 
     most: float = 0.8
@@ -61,7 +61,7 @@ class Trust:
     neighbours: int = 8
     newest: int = 32
     alike: int = 16
-    stretch: float = 0.0
+    stretch: float = 4.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.most < 1:
@@ -143,7 +143,7 @@ class Memory:
         of_word = [number for number, rows in enumerate(found.values()) for _ in rows]
         rows = [row for rows in found.values() for row in rows]
         alike = np.array([alike for rows in found.values() for alike in rows.values()], np.float32)
-        reach = self.trust.reach * (1 + self.trust.stretch * alike)
+        reach = self.trust.reach * (1 + self.trust.stretch * alike**2)
         return Recalled(member, of_word, *self._store.take(rows), reach, self.trust)
 
     def _rows_of(self, words: Iterable[str], likeness: Mapping[int, float]) -> dict[str, dict[int, float]]:

@@ -170,7 +170,7 @@ def remembered(lesson: int, word: str, token: int, key: torch.Tensor) -> Remembe
 def test_the_vote_is_brute_force(seed: int, rows: int, neighbours: int) -> None:
     """The mixture written out: believed neighbours by gaze and distance, votes added up by token."""
     torch.manual_seed(seed)
-    trust = Trust(0.8, 1.5, 0.2, neighbours, newest=100)
+    trust = Trust(0.8, 1.5, 0.2, neighbours, newest=100, stretch=0.0)
     memory, keys, tokens = Memory(trust), torch.randn(rows, 16).half().float(), torch.randint(0, 5, (rows,))
     for row in range(rows):
         memory.add(remembered(row, f"w{row % 2}", int(tokens[row]), keys[row]))
@@ -223,7 +223,7 @@ def test_states_of_like_sentences_come_before_newer_ones() -> None:
 
 
 def test_a_state_of_a_like_sentence_is_believed_from_further_away() -> None:
-    """So much further as the sentences share: all, half or nothing of the weight of their words."""
+    """The more so the more words they share."""
     heard = []
     for beside in ("ribbon", "dog"):
         memory = Memory(Trust(reach=0.1, stretch=20.0))
