@@ -124,7 +124,7 @@ class Copying:
         return Push(words, kept, self.go_on, Speller(spell, pieces)) if kept else None
 
     def _push(self, rate: float) -> float:
-        return self.start + math.log(rate / (1 - rate))
+        return max(0.0, self.start + math.log(rate / (1 - rate)))
 
 
 @dataclass(frozen=True)
