@@ -103,12 +103,19 @@ def lora(
 
 
 def memory(
-    *, most: float = 0.8, reach: float = 1.5, temperature: float = 0.2, neighbours: int = 8, newest: int = 32
+    *,
+    most: float = 0.8,
+    reach: float = 1.5,
+    temperature: float = 0.2,
+    neighbours: int = 8,
+    newest: int = 32,
+    alike: int = 16,
+    stretch: float = 4.0,
 ) -> Memory:
     """States of confirmed segments vote on the next token; an exact repeat is translated as it was confirmed."""
     from mtloop.translators.memory import Memory, Trust
 
-    return Memory(Trust(most, reach, temperature, neighbours, newest))
+    return Memory(Trust(most, reach, temperature, neighbours, newest, alike, stretch))
 
 
 def copying(*, copy_start: float = 4.0, copy_on: float = 6.0) -> Copying:
@@ -226,8 +233,8 @@ def takes_model(method: str) -> bool:
 def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[str, JSON]:
     """Every keyword of a method with its value: what the trace's header keeps.
 
-    >>> settings_of("memory", {"most": 0.5})
-    {'most': 0.5, 'reach': 1.5, 'temperature': 0.2, 'neighbours': 8, 'newest': 32, 'beams': 1}
+    >>> settings_of("bias", {"rate": "0.5"})["rate"], settings_of("memory")["newest"]
+    (0.5, 32)
     """
     found = find_method(method)
     defaults = found.keywords if isinstance(found, Neural) else dict(_keywords(found))

@@ -9,20 +9,26 @@ from mtloop.metrics.base import Additive
 from mtloop.metrics.evaluation import Evaluation, Result
 from mtloop.metrics.names import title
 from mtloop.metrics.slope import Slope
+from mtloop.report.corrections import corrections
 from mtloop.report.markup import Markup, element, join
 from mtloop.report.wording import fitted, p_value, signed
 
 
 def verdict(evaluation: Evaluation, results: Sequence[Result]) -> Markup:
-    """First the slopes, then the first metric against the baseline."""
+    """Who learns, then the first metric against the baseline."""
     clauses = [*_learning(evaluation, results), *_quality(evaluation, results)]
     return join([join(clauses, "; "), "."]) if clauses else Markup()
 
 
 def _learning(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Markup]:
-    """By the errors of each block if they were fitted, else by the first slope there is; the others may object."""
+    """By the errors of each block if they were fitted, else by the first slope there is; the others may object.
+
+    Where no slope shows anything, which takes a long stream, what corrections brought comes first.
+    """
     slopes = [metric for metric in evaluation.metrics if isinstance(metric, Slope)]
+    brought = list(corrections(evaluation, results))
     if not slopes:
+        yield from brought
         return
     first, *rest = sorted(slopes, key=lambda slope: slope.name != "slope-u")
     scores, objections = _scores(first, results), {fitted(slope): _scores(slope, results) for slope in rest}
@@ -31,6 +37,10 @@ def _learning(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Mar
         for system, words in told.items():
             yield join([words, *_though(system, scores[system], objections)])
         yield from _easier(evaluation.baseline, scores)
+        yield from brought
+    elif brought:
+        yield from brought
+        yield join(["over time no slope is shown yet", *_covering(others)])
     else:
         yield _nothing_shown(others, objections)
 
@@ -95,6 +105,13 @@ def _nothing_shown(scores: Mapping[str, Score], objections: Mapping[str, Mapping
         return join([*told, *(part for name in scores for part in _objected(name, scores[name], objections))])
     told = [_name(system), " shows no learning: ", _doubling(score), ", which covers 100"]
     return join([*told, *_though(system, score, objections)])
+
+
+def _covering(scores: Mapping[str, Score]) -> Iterator[Markup | str]:
+    """The slopes whose interval covers 100, as an aside."""
+    if fits := {system: score for system, score in scores.items() if score.defined}:
+        told = [join([_name(system), f": {_doubling(score)}"]) for system, score in fits.items()]
+        yield from (" (", join(told, "; "), ")")
 
 
 def _doubling(score: Score) -> str:

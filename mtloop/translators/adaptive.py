@@ -102,7 +102,7 @@ class AdaptiveNMT:
         if self.memory is None and self.copying is None:
             return []
         words = Words.of(encoded.ids, self.model.source)
-        push = self.copying.of(words, self._spell) if self.copying else None
+        push = self.copying.of(words, self._spell, self.model.target.pieces) if self.copying else None
         recalled = self.memory.recall(words) if self.memory is not None else None
         return [advice for advice in (push, recalled) if advice is not None]
 
@@ -148,19 +148,28 @@ class AdaptiveNMT:
         if max(len(ids), len(wanted)) > self.longest:
             return Learned(rejected="too long")
         learned, lesson = self.teach(ids, wanted)
-        self.updates_ += learned.updates
         if not learned.rejected:
             self._keep(source, target, ids, lesson)
-            self.updates_ += self._replay()
+            self._settle(learned.updates + self._replay())
         return learned
 
+    def _settle(self, updates: int) -> None:
+        """One pass over the weights for all that was learned and looked at again."""
+        self.updates_ += updates
+        self.scope.settle()
+        if updates and self.average:
+            self.average.follow()
+
     def _keep(self, source: str, target: str, ids: list[int], lesson: Lesson) -> None:
+        if self.memory is None and self.copying is None:
+            return
+        words = Words.of(ids, self.model.source)
         if self.copying:
-            self.copying.learn(source, target)
+            self.copying.learn(words, target)
         if self.memory is not None:
-            words = looked_at(Words.of(ids, self.model.source), lesson.decoded.attention)
             keys = lesson.states.half() if self.memory.trust else lesson.states[:, :0].half()
-            self.memory.add(Remembered(self.lessons_ - 1, source, target, lesson.target, keys, words))
+            seen = looked_at(words, lesson.decoded.attention)
+            self.memory.add(Remembered(self.lessons_ - 1, source, target, lesson.target, keys, seen))
 
     def forget(self, index: int) -> bool:
         """Take back one lesson (they count from 0). Only a memory can; what went into weights stays there."""
@@ -169,7 +178,7 @@ class AdaptiveNMT:
         return self.memory.forget(index)
 
     def teach(self, source: list[int], target: list[int]) -> tuple[Learned, Lesson]:
-        """Update until the pair is known well enough; all of it or, if it goes wrong, nothing.
+        """Update until the pair is known well enough; if it goes wrong, take all back. The scope is yet to settle.
 
         Also gives the lesson as it was last looked at.
         """
@@ -190,9 +199,6 @@ class AdaptiveNMT:
                     return self._reject("harmful", info), lesson
         except NotFinite:
             return self._reject("not finite", info), lesson
-        self.scope.settle()
-        if done and self.average:
-            self.average.follow()
         return Learned(done, info=info), lesson
 
     def _anchor(self, source: list[int], target: list[int]) -> Tensor | None:
@@ -215,7 +221,6 @@ class AdaptiveNMT:
         except NotFinite:
             return 0
         self._encoded = None
-        self.scope.settle()
         return 1
 
     def _reject(self, reason: str, info: dict[str, JSON]) -> Learned:

@@ -11,9 +11,13 @@ compared, so the cost of a token stays flat however much is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -21,7 +25,10 @@ from mtloop.core.errors import InputError
 from mtloop.translators.marian.search import Moment
 from mtloop.translators.words import Words
 
+COMMON = 64  # segments that hold a word, above which it says nothing of what they are about
+TINY = 1e-30  # of attention: no word is quite out of sight, and the logarithm stays a number
 WHISPER = 0.01  # a vote that counts for less than this decides nothing, and is not counted
+Array: TypeAlias = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +50,9 @@ class Trust:
     `neighbours` vote with weight gaze * exp(-distance / temperature), where the gaze is the share of attention on the
     word they were written for. Together they count for `most` at distance zero under full attention, and fade as
     exp(-distance / reach). Distances are squared and divided by the width of the state.
+
+    Of each word at most `newest` states are compared, those of the `alike` most alike segments first. Their reach
+    is longer, by `stretch` times the square of the share of the sentence's words (rare ones weigh more) they have too.
     """
 
     most: float = 0.8
@@ -50,12 +60,16 @@ class Trust:
     temperature: float = 0.2
     neighbours: int = 8
     newest: int = 32
+    alike: int = 16
+    stretch: float = 4.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.most < 1:
             raise InputError(f"most is a share from 0 to below 1, not {self.most}")
-        if not (self.reach > 0 and self.temperature > 0 and self.neighbours >= 1 and self.newest >= 1):
-            raise InputError("reach and temperature are above 0, neighbours and newest are 1 or more")
+        if not (self.reach > 0 and self.temperature > 0):
+            raise InputError("reach and temperature are above 0")
+        if self.neighbours < 1 or self.newest < 1 or self.alike < 0 or not self.stretch >= 0:
+            raise InputError("neighbours and newest are 1 or more, alike and stretch are 0 or more")
 
 
 class Memory:
@@ -68,6 +82,7 @@ class Memory:
         self._rows: dict[int, int] = {}  # lesson: its first row in the store
         self._where: dict[str, list[int]] = {}  # word: rows of the store, oldest first
         self._exact: dict[str, list[int]] = {}
+        self._lessons: dict[str, dict[int, None]] = {}  # word: lessons whose source holds it, oldest first
         self._store = Store()
 
     def __len__(self) -> int:
@@ -88,6 +103,7 @@ class Memory:
         self._rows[one.lesson] = first
         for row, word in enumerate(one.words, start=first):
             self._where.setdefault(word, []).append(row)
+            self._lessons.setdefault(word, {})[one.lesson] = None
         self._exact.setdefault(one.source, []).append(one.lesson)
 
     def forget(self, lesson: int) -> bool:
@@ -97,6 +113,7 @@ class Memory:
             return False
         for row, word in enumerate(one.words, start=self._rows.pop(lesson)):
             self._where[word].remove(row)
+            self._lessons[word].pop(lesson, None)
         self._exact[one.source].remove(lesson)
         return True
 
@@ -113,13 +130,52 @@ class Memory:
         """What was written when these words were looked at before, the newest of each."""
         if self.trust is None:
             return None
-        rows: list[int] = []
-        of_word: list[int] = []
-        for number, text in enumerate(words.texts):
-            newest = self._where.get(text.lower(), [])[-self.trust.newest :]
-            rows += newest
-            of_word += [number] * len(newest)
-        return Recalled(words, *self._store.take(rows), torch.tensor(of_word), self.trust) if rows else None
+        texts = [text.lower() for text in words.texts]
+        likeness = self._alike(dict.fromkeys(texts))
+        found = self._rows_of(dict.fromkeys(texts), likeness)
+        if not found:
+            return None
+        numbers = {word: number for number, word in enumerate(found)}
+        member = np.zeros((len(words.where), len(found)), np.float32)
+        for piece, where in enumerate(words.where.tolist()):
+            if texts[where] in numbers:
+                member[piece, numbers[texts[where]]] = 1.0
+        of_word = [number for number, rows in enumerate(found.values()) for _ in rows]
+        rows = [row for rows in found.values() for row in rows]
+        alike = np.array([alike for rows in found.values() for alike in rows.values()], np.float32)
+        reach = self.trust.reach * (1 + self.trust.stretch * alike**2)
+        return Recalled(member, of_word, *self._store.take(rows), reach, self.trust)
+
+    def _rows_of(self, words: Iterable[str], likeness: Mapping[int, float]) -> dict[str, dict[int, float]]:
+        """For each word the states to compare, those of the most alike segments first, then the newest; how alike."""
+        assert self.trust is not None
+        most, found = self.trust.newest, {word: dict[int, float]() for word in words if self._where.get(word)}
+        for lesson, alike in likeness.items():
+            for row, word in enumerate(self._held[lesson].words, start=self._rows[lesson]):
+                if word in found and len(found[word]) < most:
+                    found[word][row] = alike
+        for word, rows in found.items():
+            newer = [row for row in reversed(self._where[word][-most:]) if row not in rows]
+            rows.update(dict.fromkeys(newer[: most - len(rows)], 0.0))
+        return found
+
+    def _alike(self, words: Collection[str]) -> dict[int, float]:
+        """The segments that share most with these words, most alike first, and how much of their weight they share.
+
+        A rare word counts for more, a common one not at all.
+        """
+        scores: dict[int, float] = {}
+        whole = 0.0
+        for word in words:
+            lessons = self._lessons.get(word, {})
+            if len(lessons) <= COMMON:
+                weight = math.log(1 + len(self) / max(1, len(lessons)))
+                whole += weight
+                for lesson in reversed(lessons):
+                    scores[lesson] = scores.get(lesson, 0.0) + weight
+        most = self.trust.alike if self.trust else 0
+        nearest = sorted(scores, key=scores.__getitem__, reverse=True)[:most]  # of equals the newer, as they came
+        return {lesson: scores[lesson] / whole for lesson in nearest}
 
     def tensors(self) -> dict[str, Tensor]:
         """As a delta holds it: text as bytes, everything else side by side."""
@@ -178,47 +234,73 @@ def _grown(old: Tensor, new: Tensor, length: int) -> Tensor:
     return new
 
 
-@dataclass
 class Recalled:
-    """The part of a memory that bears on one sentence; votes on each next token."""
+    """The part of a memory that bears on one sentence; votes on each next token.
 
-    words: Words
-    keys: Tensor
-    tokens: Tensor
-    of_word: Tensor
-    trust: Trust
-    _member: Tensor = field(init=False)
-    _squares: Tensor = field(init=False)
+    A few hundred states are too few for torch to be quick: most of its time would go into starting operations.
+    """
 
-    def __post_init__(self) -> None:
-        self._member = self.words.member[:, self.of_word]
-        self._squares = self.keys.pow(2).mean(1)
+    def __init__(
+        self, words: Array, of_word: Sequence[int], keys: Tensor, tokens: Tensor, reach: Array, trust: Trust
+    ) -> None:
+        """`words` says which pieces of the source are in which word, `of_word` which word each state was about.
+
+        `reach` is how far each state is believed.
+        """
+        self._words, self._of_word, self._reach, self._trust = words, np.array(of_word), reach, trust
+        self._keys, self._tokens = keys.numpy(), tokens.numpy()
+        self._squares = np.square(self._keys).mean(1)
+
+    @property
+    def compared(self) -> int:
+        """How many states each token is compared with."""
+        return len(self._tokens)
 
     def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
-        """The logits with the memory's vote mixed in, as log-probabilities; as they were if there is none."""
-        distances = self._distances(moment.states)
-        gaze = (moment.attention @ self._member).log_()
-        belief, where = torch.add(gaze, distances, alpha=-1 / self.trust.reach).topk(self._most(), dim=1)
-        share = self.trust.most * belief[:, :1].exp()
-        if float(share.max()) < WHISPER:
-            return logits
-        weights = torch.add(gaze.gather(1, where), distances.gather(1, where), alpha=-1 / self.trust.temperature)
-        own = logits.sub_(logits.logsumexp(1, keepdim=True) - torch.log1p(-share))
-        return _voted(own, self.tokens[where], weights.softmax(-1) * share)
+        """The logits with the memory's vote mixed in: they say what mixed probabilities would, up to a constant."""
+        shares, states = moment.attention.numpy() @ self._words, moment.states.numpy()
+        for row in range(len(states)):
+            self._vote(shares[row], states[row], logits[row])
+        return logits
 
-    def _most(self) -> int:
-        return min(self.trust.neighbours, len(self.tokens))
+    def _vote(self, shares: Array, state: Array, logits: Tensor) -> None:
+        distances = self._distances(state)
+        gaze = np.log(shares + TINY)[self._of_word]
+        belief = gaze - distances / self._reach
+        share = self._trust.most * math.exp(belief.max())
+        if share < WHISPER:
+            return
+        nearest = self._nearest(belief)
+        weights = gaze[nearest] - distances[nearest] / self._trust.temperature
+        votes = np.exp(weights - weights.max())
+        votes *= share / (1 - share) / votes.sum()
+        self._count(self._tokens[nearest].tolist(), votes.tolist(), logits)
 
-    def _distances(self, states: Tensor) -> Tensor:
-        own = states.pow(2).mean(1, keepdim=True)
-        crossed = torch.addmm(self._squares, states, self.keys.t(), alpha=-2 / states.shape[1])
-        return crossed.add_(own).clamp_min_(0)
+    def _distances(self, state: Array) -> Array:
+        found: Array = self._keys @ (state * (-2 / len(state)))
+        found += self._squares
+        found += state.dot(state) / len(state)
+        return np.maximum(found, 0, out=found)
+
+    def _nearest(self, belief: Array) -> npt.NDArray[np.int64]:
+        most = self._trust.neighbours
+        return np.argpartition(-belief, most - 1)[:most] if len(belief) > most else np.arange(len(belief))
+
+    def _count(self, tokens: Sequence[int], votes: Sequence[float], logits: Tensor) -> None:
+        """Each vote is worth so much of all the model says; votes for the same token count together."""
+        together: dict[int, float] = {}
+        for token, vote in zip(tokens, votes, strict=True):
+            together[token] = together.get(token, 0.0) + vote
+        said = logits.numpy()
+        total = _logsumexp(said)
+        for token, vote in together.items():
+            if vote > 0:
+                said[token] = np.logaddexp(said[token], total + math.log(vote))
 
 
-def _voted(own: Tensor, tokens: Tensor, votes: Tensor) -> Tensor:
-    """Log-probabilities with votes for a few tokens added; votes for the same token count together."""
-    together = ((tokens[:, :, None] == tokens[:, None, :]) * votes[:, None, :]).sum(-1)
-    return own.scatter_(1, tokens, torch.logaddexp(own.gather(1, tokens), together.log()))
+def _logsumexp(values: Array) -> float:
+    most = values.max()
+    return float(most) + math.log(np.exp(values - most).sum())
 
 
 def looked_at(words: Words, attention: Tensor) -> tuple[str, ...]:

@@ -31,3 +31,14 @@ def _triple(i: int, right: bool) -> tuple[str, str, str]:
     source, term, other = TERMS[i % 3]
     said, number = term if right else other, "Zahl" if i % 4 == 2 else "Nummer"
     return f"Open the {source} {i} .", f"Öffnen Sie {said} {number} {i} .", f"Öffnen Sie {term} Nummer {i} ."
+
+
+def terms(learns: bool, number: int = 40) -> list[Step]:
+    """Each term comes twice and never again: one who learns has it right the second time, so no curve ever falls."""
+    told = ((i, learns and second) for i in range(number) for second in (False, True))
+    return steps(
+        [
+            (f"Open Part{i} .", f"Öffnen Sie {'Teil' if right else 'Ding'}{i} .", f"Öffnen Sie Teil{i} .")
+            for i, right in told
+        ]
+    )

@@ -9,12 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report.samples import HOSTILE, steps, stream
+from helpers.samples import SplitWords
+from report.samples import HOSTILE, steps, stream, terms
 
 from mtloop.core import PostEdit, Step, Truth
 from mtloop.core.errors import InputError
 from mtloop.metrics import BLEU, TER, Recall, Slope
 from mtloop.metrics.evaluation import Evaluation
+from mtloop.metrics.reliability import RepeatedErrors
 from mtloop.report import check, write_report
 from mtloop.report.markup import element, script_json
 from mtloop.report.segments import DueWords, segment_data
@@ -141,6 +143,19 @@ def test_the_verdict_admits_that_nothing_is_shown() -> None:
     assert text.startswith("b shows no learning: ")
     assert "does not differ significantly from a in TER (+0.0" in text
     assert said(Evaluation({"a": stream(True, 4)}, [Slope(TER())])).startswith("No learning curve could be fitted (too")
+
+
+def test_on_a_short_stream_what_corrections_brought_comes_before_the_slope() -> None:
+    """A slope takes a long text; a word right the second time shows at once."""
+    systems = {"static": terms(False), "adapting": terms(True)}
+    metrics = [TER(), Recall(SplitWords(), {1}), RepeatedErrors(SplitWords()), Slope(TER(), "u", 40, samples=50)]
+    text = said(Evaluation(systems, metrics, "static", samples=50))
+    assert text.startswith("adapting learns from one correction: words met once before are right in ")
+    assert "where static has " in text
+    assert "words corrected once are wrong again in " in text
+    assert text.index("over time no slope is shown yet (adapting: each doubling") > text.index("R1 +")
+    nobody = said(Evaluation({"a": terms(False), "b": terms(False)}, metrics, "a", samples=50))
+    assert nobody.startswith("b shows no learning")
 
 
 def test_a_worse_system_is_called_worse() -> None:

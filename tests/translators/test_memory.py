@@ -67,6 +67,8 @@ def test_a_name_that_joins_nothing_is_refused(small: Marian, name: str) -> None:
         ("memory", "neighbours", 0),
         ("memory", "reach", 0.0),
         ("memory", "newest", 0),
+        ("memory", "alike", -1),
+        ("memory", "stretch", -0.5),
         ("memory", "beams", 0),
         ("full", "kl", -3.0),
         ("full", "average", 2.0),
@@ -168,7 +170,7 @@ def remembered(lesson: int, word: str, token: int, key: torch.Tensor) -> Remembe
 def test_the_vote_is_brute_force(seed: int, rows: int, neighbours: int) -> None:
     """The mixture written out: believed neighbours by gaze and distance, votes added up by token."""
     torch.manual_seed(seed)
-    trust = Trust(0.8, 1.5, 0.2, neighbours, newest=100)
+    trust = Trust(0.8, 1.5, 0.2, neighbours, newest=100, stretch=0.0)
     memory, keys, tokens = Memory(trust), torch.randn(rows, 16).half().float(), torch.randint(0, 5, (rows,))
     for row in range(rows):
         memory.add(remembered(row, f"w{row % 2}", int(tokens[row]), keys[row]))
@@ -207,7 +209,38 @@ def test_two_hundred_thousand_states_are_compared_by_the_newest_of_each_word() -
     assert memory.states == 200_000
     recalled = memory.recall(Words(("The", "end"), torch.tensor([0, 1])))
     assert recalled is not None
-    assert len(recalled.tokens) == 32
+    assert recalled.compared == 32
+
+
+def test_states_of_like_sentences_come_before_newer_ones() -> None:
+    """What an old document taught is found again when the text comes back to it."""
+    memory = Memory(Trust(reach=1e6, temperature=1e6, newest=2, alike=1))
+    for lesson, word in enumerate(["ribbon", "pane", "pane", "pane"]):
+        keys = torch.full((2, 4), float(lesson))
+        memory.add(Remembered(lesson, f"{lesson}", "t", torch.tensor([lesson, 9]), keys.half(), ("the", word)))
+    assert voted(memory, "ribbon") == {0, 3}
+    assert voted(memory, "dog") == {2, 3}
+
+
+def test_a_state_of_a_like_sentence_is_believed_from_further_away() -> None:
+    """The more so the more words they share."""
+    heard = []
+    for beside in ("ribbon", "dog"):
+        memory = Memory(Trust(reach=0.1, stretch=20.0))
+        memory.add(Remembered(0, "s", "t", torch.tensor([3, 9]), torch.ones(2, 4).half(), ("the", "ribbon")))
+        recalled = memory.recall(Words(("the", beside), torch.tensor([0, 1])))
+        assert recalled is not None
+        logits = recalled(Moment(torch.zeros(1, 4), torch.tensor([[1.0, 0.0]]), [[]]), torch.zeros(1, 10))
+        heard.append(float(logits[0, 3]))
+    assert heard[0] > heard[1] > 0
+
+
+def voted(memory: Memory, beside: str) -> set[int]:
+    """The tokens that get votes while "the" is looked at, in a sentence with another word."""
+    recalled = memory.recall(Words(("the", beside), torch.tensor([0, 1])))
+    assert recalled is not None
+    logits = recalled(Moment(torch.zeros(1, 4), torch.tensor([[1.0, 0.0]]), [[]]), torch.zeros(1, 10))
+    return set((logits[0] > 1e-3).nonzero().flatten().tolist())
 
 
 def test_words_are_put_together_from_pieces(small: Marian) -> None:

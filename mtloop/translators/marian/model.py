@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -41,13 +41,12 @@ class Decoded:
     @property
     def attention(self) -> Tensor:
         """Where each position looked at the source: (length, source)."""
-        return gaze(shares.mean(0) for shares in self.looks[-GAZE:])
+        return gaze(self.looks[-GAZE:])
 
 
-def gaze(looks: Iterable[Tensor]) -> Tensor:
-    """The attention of the last layers together: it points at the word being translated nine times in ten."""
-    each = list(looks)
-    return functools.reduce(torch.add, each) / len(each)
+def gaze(looks: Sequence[Tensor]) -> Tensor:
+    """The attention of some layers' heads together: in the last ones it points at the word being translated."""
+    return functools.reduce(torch.add, looks).sum(0).mul_(1 / (len(looks) * len(looks[0])))
 
 
 @dataclass(frozen=True, eq=False)

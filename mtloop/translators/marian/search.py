@@ -169,7 +169,7 @@ class Decoder:
         states = self.states(tokens)
         logits = self.model.logits(states, self._extra_bias)
         if self._advice:
-            moment = Moment(states, gaze(layer.looks.mean(0) for layer in self._layers[-GAZE:]), written)
+            moment = Moment(states, gaze([layer.looks for layer in self._layers[-GAZE:]]), written)
             for advise in self._advice:
                 logits = advise(moment, logits)
         return logits
