@@ -13,14 +13,14 @@ ROUNDS = {"IBM 1": 5, "HMM": 3}  # of expectation-maximisation; the second model
 BATCH = 1000
 
 
-def align(pairs: Sequence[Pair], prefix: Path, say: Callable[[str], None]) -> None:
-    """Train a model of one direction, write it to `prefix`, and the best alignments to `prefix`.bestal."""
+def align(pairs: Sequence[Pair], prefix: Path, say: Callable[[str], None], *, best: bool = True) -> None:
+    """Train a model of one direction, write it to `prefix`, and the `best` alignments to `prefix`.bestal."""
     model = _trained(pairs, prefix.name, say)
     if not model.print(str(prefix)):
         raise OSError(f"could not write {prefix}")
-    with prefix.with_name(prefix.name + ".bestal").open("w", encoding="utf-8", newline="\n") as file:
-        for text in _giza(model, pairs):
-            file.write(text)
+    if best:
+        with prefix.with_name(prefix.name + ".bestal").open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(_giza(model, pairs))
     model.clear()
 
 

@@ -26,6 +26,8 @@ UNTUNED = dict.fromkeys(FEATURES, 1.0)
 SMALLEST = 1e-4  # Thot gives the best translation's features times weights: with none they could not be read
 EMPTY = math.log(0.7)  # the word penalty of no words, which is in Thot's scores and not in its components
 LONGEST = 80  # words decoded at once; a longer source is cut
+WIDTH = 0.4  # translations of a phrase that are tried: those at least this many times as likely as its best; from 1 on: so many
+LONGEST_PHRASE = 10  # words of the longest phrase the decoder takes
 STRONG, WEAK = frozenset(".!?;"), frozenset(",:)")
 
 
@@ -144,7 +146,7 @@ def _load(folder: Path) -> Any:
     model = tt.SmtModel(ta.AlignmentModelType.INCR_HMM)
     if not (model.load_translation_model(str(folder / "tm")) and model.load_language_model(str(folder / "lm"))):
         raise InputError("Thot cannot read the model here; train it again", path=folder)
-    model.non_monotonicity, model.w, model.a, model.e, model.heuristic = 0, 0.4, 10, 2, 6
+    model.non_monotonicity, model.w, model.a, model.e, model.heuristic = 0, WIDTH, LONGEST_PHRASE, 2, 6
     learning = tt.OnlineTrainingParameters()
     learning.algorithm = learning.learning_rate_policy = learning.r = 0  # incremental, at a fixed rate, no look back
     learning.learn_step_size, learning.em_iters, learning.e = 1.0, 5, 1

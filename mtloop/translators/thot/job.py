@@ -150,8 +150,8 @@ def _language_model(pairs: Sequence[Pair], held_out: Sequence[Sequence[str]], or
 def _translation_model(
     pairs: Sequence[Pair], phrase: int, folder: Path, aligner: Aligner | None, say: Callable[[str], None]
 ) -> None:
-    align(pairs, folder / "tm_invswm", say)
-    align([(target, source) for source, target in pairs], folder / "tm_swm", say)
+    align(pairs, folder / "tm_invswm", say, best=aligner is None)
+    align([(target, source) for source, target in pairs], folder / "tm_swm", say, best=aligner is None)
     if aligner is None:
         _symmetrise(folder)
     else:
