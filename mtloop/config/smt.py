@@ -16,7 +16,7 @@ def smt_baseline(model: Base) -> Learner:
     """The background as it is; never learns."""
     from mtloop.translators.thot.learners import Fixed
 
-    return _smt("smt-baseline", model, lambda: Fixed(model.engine()))
+    return _smt("smt-baseline", model, lambda: Fixed(model.engine()), learns=False)
 
 
 def smt_adapting(model: Base, *, foreground: str = "incremental", emphasis: int = 1, size: int = 50) -> Learner:
@@ -62,7 +62,7 @@ SMT_METHODS: dict[str, Callable[..., Learner]] = {
 UNFAIR = frozenset({"smt-foreground-unfair"})
 
 
-def _smt(method: str, model: Base, make: Callable[[], Adapting]) -> Learner:
+def _smt(method: str, model: Base, make: Callable[[], Adapting], *, learns: bool = True) -> Learner:
     from mtloop.translators.thot.learners import SmtLearner
 
-    return SmtLearner(make, method=method, fingerprint=model.fingerprint)
+    return SmtLearner(make, method=method, fingerprint=model.fingerprint, learns=learns)

@@ -26,7 +26,7 @@ UNTUNED = dict.fromkeys(FEATURES, 1.0)
 SMALLEST = 1e-4  # Thot gives the best translation's features times weights: with none they could not be read
 EMPTY = math.log(0.7)  # the word penalty of no words, which is in Thot's scores and not in its components
 LONGEST = 80  # words decoded at once; a longer source is cut
-WIDTH = 0.4  # translations of a phrase that are tried: those at least this many times as likely as its best; from 1 on: so many
+WIDTH = 0.4  # how many translations of a phrase are tried; below 1: how likely, compared to the best, they must be
 LONGEST_PHRASE = 10  # words of the longest phrase the decoder takes
 STRONG, WEAK = frozenset(".!?;"), frozenset(",:)")
 

@@ -52,12 +52,7 @@ class Base:
 
 
 class Adapting(Protocol):
-    """What a learner translates with: `translate` may say something about how it came by the text.
-
-    `learn` says whether it did; one that never `learns` is not asked why.
-    """
-
-    learns: bool
+    """What a learner translates with: `translate` may say how it came by the text, `learn` whether it learned."""
 
     def translate(self, source: str) -> tuple[str, Fields]: ...
 
@@ -66,8 +61,6 @@ class Adapting(Protocol):
 
 class Fixed:
     """The background alone."""
-
-    learns = False
 
     def __init__(self, engine: Thot) -> None:
         self.engine = engine
@@ -82,16 +75,12 @@ class Fixed:
 class Incremental(Fixed):
     """Background and foreground in one set of tables, which every pair is counted into."""
 
-    learns = True
-
     def learn(self, source: str, target: str) -> bool:
         return self.engine.learn(source, target)
 
 
 class Rescoring:
     """Two sets of models: the background proposes `size` candidates, the foreground says which it has seen before."""
-
-    learns = True
 
     def __init__(self, engine: Thot, size: int = 50) -> None:
         self.engine, self.size = engine, size
@@ -129,8 +118,6 @@ class Alone:
     long as the decoder takes them: with shorter ones a sentence just learned does not come back whole. Weights are
     plain: those tuned for a background make little of long phrases. Until there is a model, the source is copied.
     """
-
-    learns = True
 
     def __init__(self, base: Base, words: int = 1000, phrase: int = LONGEST_PHRASE) -> None:
         self.base, self.words, self.phrase = base, words, phrase
@@ -175,15 +162,22 @@ class Alone:
 
 
 class SmtLearner:
-    """One of them in the loop. `make` gives it as it is before the first lesson.
+    """One of them in the loop. `make` gives it as it is before the first lesson; one that never `learns` says so.
 
     The model is made when it is first asked for anything: taking up a run that was finished costs nothing.
     """
 
     def __init__(
-        self, make: Callable[[], Adapting], *, method: str, fingerprint: str, guard: Guard | None = None
+        self,
+        make: Callable[[], Adapting],
+        *,
+        method: str,
+        fingerprint: str,
+        learns: bool = True,
+        guard: Guard | None = None,
     ) -> None:
         self.make, self.method, self.fingerprint, self.guard = make, method, fingerprint, guard or Guard()
+        self.learns = learns
         self.lessons_: list[tuple[str, str]] = []
         self._model: Adapting | None = None
 
@@ -196,6 +190,10 @@ class SmtLearner:
                 self._model.learn(*lesson)
         return self._model
 
+    @property
+    def learns_from(self) -> tuple[type[Feedback], ...]:
+        return (PostEdit,) if self.learns else ()
+
     def propose(self, segment: Segment) -> Proposal:
         text, memo = self.model_.translate(segment.source)
         return Proposal(segment, text, system=self.method, memo=memo)
@@ -207,7 +205,7 @@ class SmtLearner:
         if (reason := self.guard(source, target)) is not None:
             return Learned(rejected=reason)
         if not self.model_.learn(source, target):
-            return Learned(rejected="too long" if self.model_.learns else None)
+            return Learned(rejected="too long" if self.learns else None)
         self.lessons_.append((source, target))
         return Learned(updates=1)
 
