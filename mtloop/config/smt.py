@@ -32,24 +32,21 @@ def smt_adapting(model: Base, *, foreground: str = "incremental", emphasis: int 
     return _smt("smt-adapting", model, lambda: Rescoring(model.engine(), size))
 
 
-def smt_foreground(model: Base, *, words: int = 1000, phrase: int = 10) -> Learner:
+def smt_foreground(model: Base, *, words: int = 1000, phrase: int = 20) -> Learner:
     """The foreground alone, estimated anew after every `words` corrected source words; copies until the first time."""
     return _alone("smt-foreground", model, words, phrase)
 
 
-def smt_foreground_unfair(model: Base, *, words: int = 1, phrase: int = 10) -> Learner:
+def smt_foreground_unfair(model: Base, *, words: int = 1, phrase: int = 20) -> Learner:
     """The foreground alone, taught each block before it translates it: what memorising looks like."""
     return _alone("smt-foreground-unfair", model, words, phrase)
 
 
 def _alone(method: str, model: Base, words: int, phrase: int) -> Learner:
-    from mtloop.translators.thot.engine import LONGEST_PHRASE
     from mtloop.translators.thot.learners import Alone
 
-    if words < 1:
-        raise InputError("words is 1 or more")
-    if not 1 <= phrase <= LONGEST_PHRASE:
-        raise InputError(f"phrase is 1 to {LONGEST_PHRASE}: the decoder takes no longer ones")
+    if words < 1 or phrase < 1:
+        raise InputError("words and phrase are 1 or more")
     return _smt(method, model, lambda: Alone(model, words, phrase))
 
 

@@ -135,8 +135,8 @@ def test_compare_shows_the_papers_table_and_figures(
         (["--method", "smt-adaptin"], "did you mean 'smt-adapting'?"),
         (["--method", "smt-adapting", "--set", "foreground=both"], "'incremental' or 'rescoring'"),
         (["--method", "smt-adapting", "--beam", "4"], "unknown setting of method smt-adapting 'beams'"),
-        (["--method", "smt-foreground", "--set", "phrase=11"], "phrase is 1 to 10"),
-        (["--method", "smt-foreground-unfair", "--set", "words=0"], "words is 1 or more"),
+        (["--method", "smt-foreground", "--set", "phrase=0"], "words and phrase are 1 or more"),
+        (["--method", "smt-foreground-unfair", "--set", "words=0"], "words and phrase are 1 or more"),
         (["--method", "smt-foreground-unfair", "--schedule", "each"], "give --schedule blocks:WORDS, not each"),
     ],
 )

@@ -23,9 +23,10 @@ from mtloop.core.files import write_text
 from mtloop.core.types import Feedback, Fields, Learned, PostEdit, Proposal, Segment
 from mtloop.translators.guard import Guard
 from mtloop.translators.thot.card import Card, read_words
-from mtloop.translators.thot.engine import LONGEST_PHRASE, Candidate, Thot
+from mtloop.translators.thot.engine import Candidate, Thot
 from mtloop.translators.thot.foreground import Foreground
 from mtloop.translators.thot.job import build, usable
+from mtloop.translators.thot.phrases import PhraseTable
 
 LESSONS = "lessons.json"
 LONGEST = 160  # words of a side of a lesson
@@ -114,18 +115,19 @@ class Alone:
     """No background: the models are estimated anew on all lessons whenever `words` more source words have come.
 
     Casing and word alignments are the base's: aligned by themselves, the first thousand words would make a worse
-    memory of themselves than of what follows. Phrases, lexicon and n-grams are the lessons' alone. Phrases are as
-    long as the decoder takes them: with shorter ones a sentence just learned does not come back whole. Weights are
-    plain: those tuned for a background make little of long phrases. Until there is a model, the source is copied.
+    memory of themselves than of what follows. Phrases, lexicon and n-grams are the lessons' alone. Phrases are
+    long: the decoder keeps to the source's order, so a sentence that does not fit into one comes back only in parts,
+    and what was just learned would look like something forgotten. Weights are plain: those tuned for a background
+    make little of long phrases. Until there is a model, the source is copied.
     """
 
-    def __init__(self, base: Base, words: int = 1000, phrase: int = LONGEST_PHRASE) -> None:
-        self.base, self.words, self.phrase = base, words, phrase
+    def __init__(self, base: Base, words: int = 1000, phrase: int = 20) -> None:
+        self.base, self.words = base, words
+        self._phrases = PhraseTable(self._align, phrase)
         self._lessons: list[tuple[str, str]] = []
         self._size = self._due = self._done = 0  # words waiting; lessons the model should, and does, stand on
         self._engine: Thot | None = None
         self._background: Thot | None = None
-        self._aligned: dict[tuple[str, str], Any] = {}
 
     @property
     def engine(self) -> Thot | None:
@@ -150,15 +152,12 @@ class Alone:
         if not any(usable(words.read(source), words.read_target(target), LONGEST) for source, target in lessons):
             return None
         with tempfile.TemporaryDirectory() as folder:
-            build(lessons, Path(folder), phrase=self.phrase, words=words, aligner=self._align, longest=LONGEST)
+            build(lessons, Path(folder), words=words, phrases=self._phrases, longest=LONGEST)
             return Thot.load(folder)
 
     def _align(self, source: Sequence[str], target: Sequence[str]) -> Any:
-        pair = " ".join(source), " ".join(target)
-        if pair not in self._aligned:
-            self._background = self._background or self.base.engine()
-            self._aligned[pair] = self._background.align(source, target)
-        return self._aligned[pair]
+        self._background = self._background or self.base.engine()
+        return self._background.align(source, target)
 
 
 class SmtLearner:
