@@ -165,7 +165,8 @@ def _held_out(system: str, reliability: Reliability, metric: Additive) -> Chart:
         x=Axis("document", unit="document", ticks=tuple(x.tolist())),
         y=Axis(title(metric.name)),
         series=tuple(series),
-        caption="; ".join(f"{number}: {score.document}" for number, score in enumerate(scores, start=1)),
+        caption="baseline: before learning; ada: right after the document; final: after all of them. "
+        + "; ".join(f"{number}: {score.document}" for number, score in enumerate(scores, start=1)),
     )
 
 
