@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mtloop.cli import remembering
 from mtloop.cli.inputs import PATH, Inputs
 from mtloop.cli.run import experiment_options, make_experiment
 from mtloop.core.errors import MtloopError
 
 if TYPE_CHECKING:
+    from mtloop.config.experiment import Experiment
     from mtloop.metrics.reliability import Reliability
 
 METHODS = "baseline,bias,top,fixed,full,lasso,full+memory+copy"
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-ca"
-ADAPTING = "smt-adapting"  # the method whose memory is looked into
+ADAPTING = "smt-adapting"  # the method whose memory the 2012 paper looks into
+DOCUMENTS = 6  # as many as it has
 
 EPILOG = """
 \b
@@ -29,6 +32,7 @@ Examples:
   mtloop compare --data manual.tsv --limit 2000 --beam 4 --out out/beam
   mtloop compare --data FILE --methods smt-baseline,smt-adapting,smt-foreground,smt-foreground-unfair \\
       --model smt-model --shuffle 1 --lang it --out out/curves
+  mtloop compare --data manual.tsv --methods baseline,full,lasso+memory --reliability 6 --out out/remembered
 \b
 Killed and started again, it goes on where it was.
 """
@@ -49,10 +53,9 @@ Killed and started again, it goes on where it was.
 @click.option(
     "--reliability",
     "documents",
-    default=6,
-    show_default=True,
     type=click.IntRange(min=0),
-    help="Documents whose last thirds show what smt-adapting remembers; 0: none.",
+    help="Documents whose last thirds show what each method that learns from post-edits remembers; 0: none."
+    f"  [default: {DOCUMENTS} with {ADAPTING} among the methods, else 0]",
 )
 def command(
     methods: str,
@@ -61,28 +64,35 @@ def command(
     names: str,
     block_words: int,
     language: str,
-    documents: int,
+    documents: int | None,
     **options: Any,
 ) -> None:
     """Run several methods over the same stream and say which learns, how fast, and whether it is luck."""
     chosen = [name.strip() for name in methods.split(",") if name.strip()]
+    experiments = experiments_of(chosen, options)
+    if documents:
+        remembering.need_documents(experiments[chosen[0]], documents)
     traces = run_all(chosen, out, jobs, language, options)
-    remembered = None
-    if ADAPTING in chosen and documents:
-        from mtloop.cli.remembering import measured
-
-        remembered = measured(make_experiment(method=ADAPTING, **options), documents, out / "reliability.json")
+    most = (DOCUMENTS if ADAPTING in chosen else 0) if documents is None else documents
+    remembered = remembering.measured(experiments, most, out) if most else {}
     compare_traces(traces, out, names, language, block_words, remembered)
+
+
+def experiments_of(methods: Sequence[str], options: dict[str, Any]) -> dict[str, Experiment]:
+    """What each method runs; a wrong name, setting or schedule is found before an hour of work."""
+    from mtloop.config.methods import settings_of
+
+    for method in methods:
+        settings_of(method)
+    experiments = {method: make_experiment(method=method, **_fitting(method, options)) for method in methods}
+    for experiment in experiments.values():
+        experiment.when()
+    return experiments
 
 
 def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options: dict[str, Any]) -> list[Path]:
     """Each method in a process of its own, so many at a time; finished ones are not run again."""
-    from mtloop.config.methods import settings_of
-
-    for method in methods:  # a wrong name is found before an hour of work
-        settings_of(method)
-    for method in methods:
-        make_experiment(method=method, **_fitting(method, options)).when()
+    experiments_of(methods, options)
     traces = [out / f"{method}.jsonl" for method in methods]
     out.mkdir(parents=True, exist_ok=True)
     commands = [_command(method, trace, language, options) for method, trace in zip(methods, traces, strict=True)]
@@ -97,11 +107,11 @@ def compare_traces(
     names: str,
     language: str,
     block_words: int,
-    remembered: Reliability | None = None,
+    remembered: Mapping[str, Reliability] | None = None,
 ) -> None:
     """Print the tables and write the report; the first trace is the baseline.
 
-    With statistical methods among them come the 2012 paper's table and figures.
+    With statistical methods among them, or with backward reliability, come the 2012 paper's table and figures.
     """
     from mtloop.cli import tables
     from mtloop.report import write_report
@@ -115,8 +125,8 @@ def compare_traces(
     click.echo(tables.as_table(evaluation, results))
     click.echo(tables.relative_table(evaluation, results))
     study = None
-    if not PAPER.keys().isdisjoint(evaluation.systems):
-        study = LearningCurves(evaluation, block_words, remembered)
+    if remembered or not PAPER.keys().isdisjoint(evaluation.systems):
+        study = LearningCurves(evaluation, block_words, remembered or {})
         click.echo(study.text())
     written = write_report(evaluation, out / "report.html", title="Methods compared", study=study)
     click.echo(f"The report: {written[0]}")

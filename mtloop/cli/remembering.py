@@ -1,14 +1,17 @@
-"""Backward reliability of an adapting method, measured once and kept beside the traces."""
+"""Backward reliability of methods that learn from post-edits, measured once and kept beside their traces."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from mtloop.core.errors import InputError
 from mtloop.core.files import write_text
-from mtloop.core.types import Proposal, Segment, Step, Truth
+from mtloop.core.protocols import Learner, Particular
+from mtloop.core.types import PostEdit, Proposal, Segment, Step, Truth
 from mtloop.core.wire import dumps
 
 if TYPE_CHECKING:
@@ -28,25 +31,56 @@ def documents_of(stream: Iterable[tuple[Segment, Truth]], most: int) -> list[Doc
     return long[:most] if len(long) > 1 else []
 
 
-def measured(experiment: Experiment, most: int, path: Path) -> Reliability | None:
-    """`experiment`'s method on its documents in order; what an earlier try left at `path` is taken up."""
-    from dataclasses import replace
+def in_order(experiment: Experiment) -> Experiment:
+    """The same on whole documents, one after the other."""
+    return replace(experiment, shuffle=0, limit=0, skip=0)
 
+
+def need_documents(experiment: Experiment, most: int) -> None:
+    """Who asks for documents that are not there is told before anything is run."""
+    if not documents_of(in_order(experiment).stream(), most):
+        message = f"--reliability needs two documents of {SHORTEST} segments or more, named in the data"
+        raise InputError(f"{message}; leave it out, or name them (column: document)", path=Path(experiment.data))
+
+
+def measured(experiments: Mapping[str, Experiment], most: int, folder: Path) -> dict[str, Reliability]:
+    """Those of the methods that learn from post-edits, by name; none if the data has no documents."""
+    from mtloop.config.engines import schedule_of
+
+    fair = {
+        method: experiment
+        for method, experiment in experiments.items()
+        if not schedule_of(method, experiment.schedule).endswith(":unfair")  # nobody may learn what is held out
+    }
+    found = {
+        method: _measured(in_order(experiment), most, folder / f"{method}.reliability.json")
+        for method, experiment in fair.items()
+    }
+    return {method: one for method, one in found.items() if one is not None}
+
+
+def _measured(experiment: Experiment, most: int, path: Path) -> Reliability | None:
+    """`experiment`'s method on its documents; what an earlier try left at `path` is taken up."""
     from mtloop.judges import PostEditor
     from mtloop.metrics.reliability import reliability
 
-    in_order = replace(experiment, shuffle=0, limit=0, skip=0)
-    documents = documents_of(in_order.stream(), most)
+    documents = documents_of(experiment.stream(), most)
     if not documents:
         return None
-    model = in_order.load()
-    key = dumps(in_order.header(model)).decode() + f" {most}"
+    model = experiment.load()
+    key = dumps(experiment.header(model)).decode() + f" {most}"
     if (known := _read(path, key, documents)) is not None:
         return known
-    found = reliability(documents, lambda: in_order.learner(model), PostEditor(), schedule=in_order.when())
+    if not _learns(experiment.learner(model)):
+        return None
+    found = reliability(documents, lambda: experiment.learner(model), PostEditor(), schedule=experiment.when())
     texts = [{stand: [s.proposal.text for s in getattr(held, stand)] for stand in STANDS} for held in found.documents]
     write_text(path, json.dumps({"of": key, "texts": texts}, ensure_ascii=False))
     return found
+
+
+def _learns(learner: Learner) -> bool:
+    return PostEdit in learner.learns_from if isinstance(learner, Particular) else True
 
 
 def _read(path: Path, key: str, documents: Sequence[Document]) -> Reliability | None:

@@ -16,7 +16,7 @@ def smt_baseline(model: Base) -> Learner:
     """The background as it is; never learns."""
     from mtloop.translators.thot.learners import Fixed
 
-    return _smt("smt-baseline", model, lambda: Fixed(model.engine()))
+    return _smt("smt-baseline", model, lambda: Fixed(model.engine()), learns=False)
 
 
 def smt_adapting(model: Base, *, foreground: str = "incremental", emphasis: int = 1, size: int = 50) -> Learner:
@@ -32,18 +32,22 @@ def smt_adapting(model: Base, *, foreground: str = "incremental", emphasis: int 
     return _smt("smt-adapting", model, lambda: Rescoring(model.engine(), size))
 
 
-def smt_foreground(model: Base, *, words: int = 1000) -> Learner:
+def smt_foreground(model: Base, *, words: int = 1000, phrase: int = 20) -> Learner:
     """The foreground alone, estimated anew after every `words` corrected source words; copies until the first time."""
-    from mtloop.translators.thot.learners import Alone
-
-    return _smt("smt-foreground", model, lambda: Alone(model, words))
+    return _alone("smt-foreground", model, words, phrase)
 
 
-def smt_foreground_unfair(model: Base, *, words: int = 1) -> Learner:
+def smt_foreground_unfair(model: Base, *, words: int = 1, phrase: int = 20) -> Learner:
     """The foreground alone, taught each block before it translates it: what memorising looks like."""
+    return _alone("smt-foreground-unfair", model, words, phrase)
+
+
+def _alone(method: str, model: Base, words: int, phrase: int) -> Learner:
     from mtloop.translators.thot.learners import Alone
 
-    return _smt("smt-foreground-unfair", model, lambda: Alone(model, words))
+    if words < 1 or phrase < 1:
+        raise InputError("words and phrase are 1 or more")
+    return _smt(method, model, lambda: Alone(model, words, phrase))
 
 
 SMT_METHODS: dict[str, Callable[..., Learner]] = {
@@ -55,7 +59,7 @@ SMT_METHODS: dict[str, Callable[..., Learner]] = {
 UNFAIR = frozenset({"smt-foreground-unfair"})
 
 
-def _smt(method: str, model: Base, make: Callable[[], Adapting]) -> Learner:
+def _smt(method: str, model: Base, make: Callable[[], Adapting], *, learns: bool = True) -> Learner:
     from mtloop.translators.thot.learners import SmtLearner
 
-    return SmtLearner(make, method=method, fingerprint=model.fingerprint)
+    return SmtLearner(make, method=method, fingerprint=model.fingerprint, learns=learns)

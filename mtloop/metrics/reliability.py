@@ -139,4 +139,4 @@ def _translated(held_out: Stream, learner: Learner) -> list[Step]:
 def _mean_change(metric: Additive, pairs: Iterable[tuple[Score, Score]]) -> float:
     changes = [after.value - before.value for before, after in pairs if before.defined and after.defined]
     mean = float(np.mean(changes)) if changes else float("nan")
-    return mean if metric.higher_is_better else -mean
+    return mean if metric.higher_is_better else 0.0 - mean  # no change is 0, not -0

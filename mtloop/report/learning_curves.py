@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -38,7 +38,7 @@ class LearningCurves:
 
     evaluation: Evaluation
     words: int = 1000
-    reliability: Reliability | None = None
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)  # by system
 
     @cached_property
     def metrics(self) -> list[Additive]:
@@ -71,8 +71,8 @@ class LearningCurves:
             what = f"{title(metric.name)} of all blocks so far"
             yield self._along(3, what, metric, {system: so_far[system] for system in pair})
             yield self._along(4, f"{what}, every behaviour", metric, so_far)
-            if self.reliability is not None:
-                yield _held_out(self.reliability, metric)
+            for system, reliability in self.reliability.items():
+                yield _held_out(system, reliability, metric)
 
     def _differences(self, metric: Additive, pair: Sequence[str]) -> Iterator[Chart]:
         if len(pair) == 2:
@@ -109,29 +109,26 @@ class LearningCurves:
             level=level,
         )
 
-    def remembered(self) -> list[list[str]]:
+    def remembered(self, system: str) -> list[list[str]]:
         """A line a document: TER and BLEU of its last third before learning, right after, and at the end."""
-        assert self.reliability is not None
-        columns = [self.reliability.scores(metric) for metric in self.metrics]
+        columns = [self.reliability[system].scores(metric) for metric in self.metrics]
         return [
             [row[0].document, *(str(getattr(scores, stand)) for scores in row for stand in STANDS)]
             for row in zip(*columns, strict=True)
         ]
 
-    def forgotten(self) -> dict[str, Comparison]:
+    def forgotten(self, system: str) -> dict[str, Comparison]:
         """`final` against `ada` on all last thirds together, by metric: is the difference more than noise?"""
-        assert self.reliability is not None
-        ada = [step for held in self.reliability.documents for step in held.ada]
-        final = [step for held in self.reliability.documents for step in held.final]
+        ada = [step for held in self.reliability[system].documents for step in held.ada]
+        final = [step for held in self.reliability[system].documents for step in held.final]
         samples, seed = self.evaluation.samples, self.evaluation.seed
         return {m.name: randomisation(m, m.rows(final), m.rows(ada), samples, seed) for m in self.metrics}
 
-    def verdict(self) -> str:
+    def verdict(self, system: str) -> str:
         """Backward reliability in one number: the mean of what `final` gains on `ada`, below zero if it forgot."""
-        assert self.reliability is not None
-        told = []
+        told, compared = [], self.forgotten(system)
         for metric in self.metrics:
-            comparison, moved = self.forgotten()[metric.name], self.reliability.backward_transfer(metric)
+            comparison, moved = compared[metric.name], self.reliability[system].backward_transfer(metric)
             low, high = comparison.interval
             p = f"p = {comparison.p_value:.3f}"
             told.append(f"{title(metric.name)} {moved:+.2f} (all segments: {low:+.2f} to {high:+.2f}, {p})")
@@ -148,14 +145,14 @@ class LearningCurves:
 
         headers = ["S of TER", *(f"{m.upper()} {what}" for m in MODELS for what in ("2012", "here", "95 %"))]
         told = ["Table 2: the published slopes (English-Italian) and ours", tabulate(self.table(), headers)]
-        if self.reliability is not None:
-            columns = [f"{title(metric.name)} {stand}" for metric in self.metrics for stand in STANDS]
-            told += ["", "Figure 5: last thirds of documents, none of them learned from"]
-            told += [tabulate(self.remembered(), ["document", *columns]), self.verdict()]
+        columns = [f"{title(metric.name)} {stand}" for metric in self.metrics for stand in STANDS]
+        for system in self.reliability:
+            told += ["", f"Figure 5: {system}, last thirds of documents, none of them learned from"]
+            told += [tabulate(self.remembered(system), ["document", *columns]), self.verdict(system)]
         return "\n".join(told) + "\n"
 
 
-def _held_out(reliability: Reliability, metric: Additive) -> Chart:
+def _held_out(system: str, reliability: Reliability, metric: Additive) -> Chart:
     scores = reliability.scores(metric)
     x = np.arange(1, len(scores) + 1, dtype=float)
     series = [
@@ -163,12 +160,13 @@ def _held_out(reliability: Reliability, metric: Additive) -> Chart:
         for number, stand in enumerate(STANDS)
     ]
     return Chart(
-        name=f"figure-5-{metric.name}",
-        title=f"Figure 5: {title(metric.name)} of held-out thirds, before learning, after the document, at the end",
+        name=f"figure-5-{system}-{metric.name}",
+        title=f"Figure 5: {system}, {title(metric.name)} of held-out thirds",
         x=Axis("document", unit="document", ticks=tuple(x.tolist())),
         y=Axis(title(metric.name)),
         series=tuple(series),
-        caption="; ".join(f"{number}: {score.document}" for number, score in enumerate(scores, start=1)),
+        caption="baseline: before learning; ada: right after the document; final: after all of them. "
+        + "; ".join(f"{number}: {score.document}" for number, score in enumerate(scores, start=1)),
     )
 
 

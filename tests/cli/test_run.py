@@ -196,6 +196,41 @@ def test_compare_prints_the_tables_and_writes_the_report(mtloop: Call, model: Pa
     assert {path.name for path in tmp_path.glob("*.jsonl")} >= {f"{method}.jsonl" for method in methods.split(",")}
 
 
+def test_compare_looks_back_at_every_method_that_learns_from_post_edits(
+    mtloop: Call, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mtloop.cli import remembering
+
+    monkeypatch.setattr(remembering, "SHORTEST", 3)
+    pairs = demo_pairs()[:4]  # each document says the same again in its last third: what was learned can be seen
+    rows = [f"{source}\t{target}\t{name}" for name in "ab" for source, target in [*pairs, *pairs[:2]]]
+    data, out = tmp_path / "stream.tsv", tmp_path / "out"
+    data.write_text("\n".join(["source\ttarget\tdocument", *rows, ""]), encoding="utf-8")
+    arguments = ["compare", "--data", data, "--model", model, "--methods", "copy-source,baseline,bias,memory"]
+    said = mtloop(*arguments, "--reliability", 2, "--out", out)
+    assert said.code == 0, said.err
+    assert "Figure 5: bias" in said.out
+    assert "Figure 5: memory" in said.out
+    assert said.out.count("Figure 5") == said.out.count("backward transfer") == 2  # the others never learn
+    texts = json.loads((out / "memory.reliability.json").read_text(encoding="utf-8"))["texts"]
+    wanted = [target for _, target in pairs[:2]]
+    assert [document["ada"] for document in texts] == [document["final"] for document in texts] == [wanted, wanted]
+    assert all(document["baseline"] != wanted for document in texts)
+    drawn = {path.stem for path in (out / "report_files").glob("figure-5-*.png")}
+    assert drawn == {f"figure-5-{method}-{metric}" for method in ("bias", "memory") for metric in ("ter", "bleu")}
+
+
+def test_reliability_without_documents_is_refused_before_any_work(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    said = mtloop("compare", "--data", data, "--model", model, "--methods", "bias", "--reliability", 2, "--out", out)
+    assert said.code == 2
+    assert "--reliability needs two documents of 30 segments or more" in said.err
+    assert len(said.err.splitlines()) == 1
+    assert not out.exists()
+
+
 def test_compare_finds_a_wrong_method_before_any_work(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     said = mtloop("compare", "--data", data, "--model", model, "--methods", "baseline,ful", "--out", tmp_path / "out")
     assert "did you mean 'full'?" in said.err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,21 +10,29 @@ from mtloop.core.errors import need
 
 Pair: TypeAlias = tuple[list[str], list[str]]
 ROUNDS = {"IBM 1": 5, "HMM": 3}  # of expectation-maximisation; the second model starts from the first
+FEW = {"IBM 1": 2, "HMM": 1}
 BATCH = 1000
 
 
-def align(pairs: Sequence[Pair], prefix: Path, say: Callable[[str], None]) -> None:
-    """Train a model of one direction, write it to `prefix`, and the best alignments to `prefix`.bestal."""
-    model = _trained(pairs, prefix.name, say)
+def align(
+    pairs: Sequence[Pair],
+    prefix: Path,
+    say: Callable[[str], None],
+    rounds: Mapping[str, int] = ROUNDS,
+    *,
+    best: bool = True,
+) -> None:
+    """Train a model of one direction, write it to `prefix`, and the `best` alignments to `prefix`.bestal."""
+    model = _trained(pairs, prefix.name, say, rounds)
     if not model.print(str(prefix)):
         raise OSError(f"could not write {prefix}")
-    with prefix.with_name(prefix.name + ".bestal").open("w", encoding="utf-8", newline="\n") as file:
-        for text in _giza(model, pairs):
-            file.write(text)
+    if best:
+        with prefix.with_name(prefix.name + ".bestal").open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(_giza(model, pairs))
     model.clear()
 
 
-def _trained(pairs: Sequence[Pair], name: str, say: Callable[[str], None]) -> Any:
+def _trained(pairs: Sequence[Pair], name: str, say: Callable[[str], None], rounds: Mapping[str, int]) -> Any:
     ta = need("thot.alignment", "smt")
     first = ta.Ibm1AlignmentModel()
     hmm = ta.HmmAlignmentModel(first)
@@ -33,9 +41,9 @@ def _trained(pairs: Sequence[Pair], name: str, say: Callable[[str], None]) -> An
         hmm.add_sentence_pair(source, target, 1)
     for kind, model in (("IBM 1", first), ("HMM", hmm)):
         model.start_training()
-        for number in range(1, ROUNDS[kind] + 1):
+        for number in range(1, rounds[kind] + 1):
             model.train()
-            say(f"{name}: {kind}, round {number} of {ROUNDS[kind]}")
+            say(f"{name}: {kind}, round {number} of {rounds[kind]}")
         model.end_training()
     return hmm
 

@@ -26,6 +26,8 @@ UNTUNED = dict.fromkeys(FEATURES, 1.0)
 SMALLEST = 1e-4  # Thot gives the best translation's features times weights: with none they could not be read
 EMPTY = math.log(0.7)  # the word penalty of no words, which is in Thot's scores and not in its components
 LONGEST = 80  # words decoded at once; a longer source is cut
+WIDTH = 10  # translations of a phrase that are tried
+PHRASE = 10  # words of the longest source phrase that is tried: what is learned may be longer than what was extracted
 STRONG, WEAK = frozenset(".!?;"), frozenset(",:)")
 
 
@@ -48,7 +50,7 @@ class Thot:
     def __init__(self, folder: Path, words: Words, card: Card, *, emphasis: int = 1) -> None:
         self.folder, self.words, self.card, self.emphasis = folder, words, card, emphasis
         self._lock = threading.RLock()
-        self._model = _load(folder)
+        self._model = _load(folder, max(PHRASE, _phrase(card)))
         self._decoder = _decoder(self._model)
         self.weights = card.weights
 
@@ -139,12 +141,17 @@ class Thot:
         describe(folder, self.weights, self.card.rescoring, self.card.facts).write(folder)
 
 
-def _load(folder: Path) -> Any:
+def _phrase(card: Card) -> int:
+    longest = card.facts.get("phrase")
+    return longest if isinstance(longest, int) else 0
+
+
+def _load(folder: Path, phrase: int) -> Any:
     ta, tt = need("thot.alignment", "smt"), need("thot.translation", "smt")
     model = tt.SmtModel(ta.AlignmentModelType.INCR_HMM)
     if not (model.load_translation_model(str(folder / "tm")) and model.load_language_model(str(folder / "lm"))):
         raise InputError("Thot cannot read the model here; train it again", path=folder)
-    model.non_monotonicity, model.w, model.a, model.e, model.heuristic = 0, 0.4, 10, 2, 6
+    model.non_monotonicity, model.w, model.a, model.e, model.heuristic = 0, WIDTH, phrase, 2, 6
     learning = tt.OnlineTrainingParameters()
     learning.algorithm = learning.learning_rate_policy = learning.r = 0  # incremental, at a fixed rate, no look back
     learning.learn_step_size, learning.em_iters, learning.e = 1.0, 5, 1

@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from mtloop.core.errors import InputError, need
 from mtloop.core.types import JSON
 from mtloop.text.cut import split
-from mtloop.translators.thot.alignment import Pair, align, giza
+from mtloop.translators.thot.alignment import FEW, ROUNDS, Pair, align
 from mtloop.translators.thot.card import CARD, describe, write_words
 from mtloop.translators.thot.engine import UNTUNED, Candidate, Thot
 from mtloop.translators.thot.foreground import FOREGROUND, START, Foreground
 from mtloop.translators.thot.language_model import NgramCounts
+from mtloop.translators.thot.phrases import ALIGNED, PhraseTable, extract_phrases
 from mtloop.translators.thot.tuner import Array, Tuned, bleu, bleu_row, ngrams, tune, tune_rescoring
 from mtloop.translators.thot.words import Casing, Words
 
-Aligner: TypeAlias = Callable[[Sequence[str], Sequence[str]], Any]  # a pair to a matrix of source by target
+BEST = 20  # translations of a phrase that are kept
 LONGEST = 60  # words: longer pairs are left out, aligning one costs the cube of its length
 UNFINISHED = ".unfinished"
 PREDICTOR = 10_000  # sentences for Thot's word predictor
@@ -81,17 +81,23 @@ def build(
     phrase: int = 6,
     valid: Sequence[tuple[str, str]] = (),
     words: Words | None = None,
-    aligner: Aligner | None = None,
+    phrases: PhraseTable | None = None,
     longest: int = LONGEST,
     say: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """All the files of an untuned model; `words` and `aligner` are those of another model, else found in the text."""
+    """All the files of an untuned model; `words` and alignments of `phrases` are another's, else found in the text."""
     found, words = prepare(pairs, words, longest, say)
     write_words(folder, words)
     held_out = [words.read_target(target) for _, target in valid]
     _language_model(found, held_out, order, folder / "lm")
-    _translation_model(found, phrase, folder, aligner, say)
-    facts: dict[str, JSON] = {"pairs": len(found), "order": order, "phrase": phrase, "sil-thot": version("sil-thot")}
+    _translation_model(found, phrase, folder, phrases, say)
+    longest_phrase = phrases.longest if phrases else phrase
+    facts: dict[str, JSON] = {
+        "pairs": len(found),
+        "order": order,
+        "phrase": longest_phrase,
+        "sil-thot": version("sil-thot"),
+    }
     describe(folder, UNTUNED, dict.fromkeys(FOREGROUND, START), facts).write(folder)
 
 
@@ -149,18 +155,17 @@ def _language_model(pairs: Sequence[Pair], held_out: Sequence[Sequence[str]], or
 
 
 def _translation_model(
-    pairs: Sequence[Pair], phrase: int, folder: Path, aligner: Aligner | None, say: Callable[[str], None]
+    pairs: Sequence[Pair], phrase: int, folder: Path, phrases: PhraseTable | None, say: Callable[[str], None]
 ) -> None:
-    align(pairs, folder / "tm_invswm", say)
-    align([(target, source) for source, target in pairs], folder / "tm_swm", say)
-    if aligner is None:
-        _symmetrise(folder)
-    else:
-        _write_alignments(pairs, folder, aligner)
-    for path in folder.glob("*.bestal"):
-        path.unlink()
+    rounds = ROUNDS if phrases is None else FEW  # who aligns nothing has word models for smoothing only
+    align(pairs, folder / "tm_invswm", say, rounds, best=phrases is None)
+    align([(target, source) for source, target in pairs], folder / "tm_swm", say, rounds, best=phrases is None)
     say("phrases")
-    _phrases(folder, phrase)
+    if phrases is None:
+        _symmetrise(folder)
+        extract_phrases(folder, phrase, BEST)
+    else:
+        phrases.write(pairs, folder)
     settings = {"lambda": "0.7 0.7", "srcsegmlentable": "Uniform", "trgcutstable": "0.999"}
     for name, text in (settings | {"trgsegmlentable": "Geometric"}).items():
         (folder / f"tm.{name}").write_text(text)
@@ -168,25 +173,9 @@ def _translation_model(
 
 def _symmetrise(folder: Path) -> None:
     extractor = need("thot.translation", "smt").AlignmentExtractor()
-    direct, inverse, both = (str(folder / name) for name in ("tm_swm.bestal", "tm_invswm.bestal", "tm.A3.final"))
+    direct, inverse, both = (str(folder / name) for name in ("tm_swm.bestal", "tm_invswm.bestal", ALIGNED))
     if not (extractor.open(direct) and extractor.symmetrize1(inverse, both, transpose=True)):
         raise InputError("Thot could not put the two alignments together", path=folder)
     extractor.close()
-
-
-def _write_alignments(pairs: Sequence[Pair], folder: Path, aligner: Aligner) -> None:
-    with (folder / "tm.A3.final").open("w", encoding="utf-8", newline="\n") as file:
-        for source, target in pairs:
-            file.write(giza(target, source, aligner(source, target).T))
-
-
-def _phrases(folder: Path, longest: int) -> None:
-    tt = need("thot.translation", "smt")
-    settings = tt.PhraseExtractParameters()
-    settings.max_target_phrase_length, settings.constrain_source_length = longest, True
-    model = tt.PhraseModel()
-    if not model.build(str(folder / "tm.A3.final"), settings, False):
-        raise InputError("Thot could not extract phrases", path=folder)
-    model.print_phrase_table(str(folder / "tm.ttable"), n=20)
-    model.clear()
-    (folder / "tm.A3.final").unlink()
+    for path in folder.glob("*.bestal"):
+        path.unlink()

@@ -26,6 +26,7 @@ from mtloop.translators.thot.card import Card, read_words
 from mtloop.translators.thot.engine import Candidate, Thot
 from mtloop.translators.thot.foreground import Foreground
 from mtloop.translators.thot.job import build, usable
+from mtloop.translators.thot.phrases import PhraseTable
 
 LESSONS = "lessons.json"
 LONGEST = 160  # words of a side of a lesson
@@ -52,12 +53,7 @@ class Base:
 
 
 class Adapting(Protocol):
-    """What a learner translates with: `translate` may say something about how it came by the text.
-
-    `learn` says whether it did; one that never `learns` is not asked why.
-    """
-
-    learns: bool
+    """What a learner translates with: `translate` may say how it came by the text, `learn` whether it learned."""
 
     def translate(self, source: str) -> tuple[str, Fields]: ...
 
@@ -66,8 +62,6 @@ class Adapting(Protocol):
 
 class Fixed:
     """The background alone."""
-
-    learns = False
 
     def __init__(self, engine: Thot) -> None:
         self.engine = engine
@@ -82,16 +76,12 @@ class Fixed:
 class Incremental(Fixed):
     """Background and foreground in one set of tables, which every pair is counted into."""
 
-    learns = True
-
     def learn(self, source: str, target: str) -> bool:
         return self.engine.learn(source, target)
 
 
 class Rescoring:
     """Two sets of models: the background proposes `size` candidates, the foreground says which it has seen before."""
-
-    learns = True
 
     def __init__(self, engine: Thot, size: int = 50) -> None:
         self.engine, self.size = engine, size
@@ -125,19 +115,19 @@ class Alone:
     """No background: the models are estimated anew on all lessons whenever `words` more source words have come.
 
     Casing and word alignments are the base's: aligned by themselves, the first thousand words would make a worse
-    memory of themselves than of what follows. Phrases, lexicon and n-grams are the lessons' alone, and weights are
-    plain: those tuned for a background make little of long phrases. Until there is a model, the source is copied.
+    memory of themselves than of what follows. Phrases, lexicon and n-grams are the lessons' alone. Phrases are
+    long: the decoder keeps to the source's order, so a sentence that does not fit into one comes back only in parts,
+    and what was just learned would look like something forgotten. Weights are plain: those tuned for a background
+    make little of long phrases. Until there is a model, the source is copied.
     """
 
-    learns = True
-
-    def __init__(self, base: Base, words: int = 1000) -> None:
+    def __init__(self, base: Base, words: int = 1000, phrase: int = 20) -> None:
         self.base, self.words = base, words
+        self._phrases = PhraseTable(self._align, phrase)
         self._lessons: list[tuple[str, str]] = []
         self._size = self._due = self._done = 0  # words waiting; lessons the model should, and does, stand on
         self._engine: Thot | None = None
         self._background: Thot | None = None
-        self._aligned: dict[tuple[str, str], Any] = {}
 
     @property
     def engine(self) -> Thot | None:
@@ -162,27 +152,31 @@ class Alone:
         if not any(usable(words.read(source), words.read_target(target), LONGEST) for source, target in lessons):
             return None
         with tempfile.TemporaryDirectory() as folder:
-            build(lessons, Path(folder), words=words, aligner=self._align, longest=LONGEST)
+            build(lessons, Path(folder), words=words, phrases=self._phrases, longest=LONGEST)
             return Thot.load(folder)
 
     def _align(self, source: Sequence[str], target: Sequence[str]) -> Any:
-        pair = " ".join(source), " ".join(target)
-        if pair not in self._aligned:
-            self._background = self._background or self.base.engine()
-            self._aligned[pair] = self._background.align(source, target)
-        return self._aligned[pair]
+        self._background = self._background or self.base.engine()
+        return self._background.align(source, target)
 
 
 class SmtLearner:
-    """One of them in the loop. `make` gives it as it is before the first lesson.
+    """One of them in the loop. `make` gives it as it is before the first lesson; one that never `learns` says so.
 
     The model is made when it is first asked for anything: taking up a run that was finished costs nothing.
     """
 
     def __init__(
-        self, make: Callable[[], Adapting], *, method: str, fingerprint: str, guard: Guard | None = None
+        self,
+        make: Callable[[], Adapting],
+        *,
+        method: str,
+        fingerprint: str,
+        learns: bool = True,
+        guard: Guard | None = None,
     ) -> None:
         self.make, self.method, self.fingerprint, self.guard = make, method, fingerprint, guard or Guard()
+        self.learns = learns
         self.lessons_: list[tuple[str, str]] = []
         self._model: Adapting | None = None
 
@@ -195,6 +189,10 @@ class SmtLearner:
                 self._model.learn(*lesson)
         return self._model
 
+    @property
+    def learns_from(self) -> tuple[type[Feedback], ...]:
+        return (PostEdit,) if self.learns else ()
+
     def propose(self, segment: Segment) -> Proposal:
         text, memo = self.model_.translate(segment.source)
         return Proposal(segment, text, system=self.method, memo=memo)
@@ -206,7 +204,7 @@ class SmtLearner:
         if (reason := self.guard(source, target)) is not None:
             return Learned(rejected=reason)
         if not self.model_.learn(source, target):
-            return Learned(rejected="too long" if self.model_.learns else None)
+            return Learned(rejected="too long" if self.learns else None)
         self.lessons_.append((source, target))
         return Learned(updates=1)
 

@@ -46,6 +46,23 @@ def test_the_baseline_never_learns(base: Base) -> None:
     assert learner.propose(Segment("1", NEW[0][0])) == before
 
 
+@pytest.mark.parametrize("method", SMT_METHODS)
+def test_it_says_what_it_learns_from(base: Base, method: str) -> None:
+    learner = make_learner(method, base)
+    assert isinstance(learner, SmtLearner)
+    assert learner.learns_from == (() if method == "smt-baseline" else (PostEdit,))
+
+
+def test_what_was_just_learned_comes_back_whole(base: Base) -> None:
+    """With phrases shorter than a sentence whose words change places, what memorises could not memorise it."""
+    source, target = "On the left open the file.", "Öffnen Sie die Datei auf der linken Seite."
+    lessons = [*known_pairs()[:8], (source, target)]
+    whole = taught(make_learner("smt-foreground-unfair", base), lessons)
+    parts = taught(make_learner("smt-foreground-unfair", base, {"phrase": 2}), lessons)
+    assert whole.propose(Segment("1", source)).text == target
+    assert parts.propose(Segment("1", source)).text != target
+
+
 @pytest.mark.parametrize(("method", "settings"), [ADAPTING[0], ADAPTING[2]])
 def test_before_teach_after(base: Base, method: str, settings: dict[str, object]) -> None:
     learner = make_learner(method, base, settings)

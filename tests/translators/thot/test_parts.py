@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.tiny_smt import known_pairs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mtloop.core import Proposal, Segment, Step, Truth
 from mtloop.metrics import BLEU
 from mtloop.text.cut import join, split
+from mtloop.translators.thot.engine import Thot
 from mtloop.translators.thot.foreground import FOREGROUND, Foreground, WittenBell, extract
 from mtloop.translators.thot.language_model import NgramCounts
+from mtloop.translators.thot.phrases import TABLE, PhraseTable
 from mtloop.translators.thot.tuner import bleu, bleu_row, ngrams, search
 from mtloop.translators.thot.words import Casing, Words
 
@@ -71,6 +75,18 @@ def test_phrases_agree_with_the_alignment() -> None:
         ((1, 3), (1, 3)),
         ((2, 3), (1, 2)),
     ]
+
+
+def test_a_phrase_table_is_the_same_in_one_go_and_bit_by_bit(engine: Thot, tmp_path: Path) -> None:
+    pairs = [(engine.words.read(source), engine.words.read_target(target)) for source, target in known_pairs()[:20]]
+    whole, parts = PhraseTable(engine.align, 6), PhraseTable(engine.align, 6)
+    whole.write(pairs, tmp_path)
+    wanted = (tmp_path / TABLE).read_text(encoding="utf-8")
+    for count in (7, 7, 20):
+        parts.write(pairs[:count], tmp_path)
+    assert (tmp_path / TABLE).read_text(encoding="utf-8") == wanted
+    assert "￭. ||| ￭. ||| 20 20\n" in wanted
+    assert max(len(line.split(" ||| ")[0].split()) for line in wanted.splitlines()) == 6
 
 
 def test_the_foreground_prefers_what_it_has_seen() -> None:
