@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -40,8 +41,9 @@ def run_one(task: BanditTask, entrant: Entrant, out: Path) -> Path:
     """One method to the end of the task; a trace that was begun is gone on with."""
     path = out / f"{entrant.method}.jsonl"
     learner, header = entrant.made(task)
-    for _ in record(path, header, task.stream(), learner, task.rater(), schedule=Delay(task.delay)):
-        pass
+    stream = task.stream()
+    steps = record(path, header, stream, learner, task.rater(), schedule=Delay(task.delay), until=len(stream))
+    deque(steps, maxlen=0)
     return path
 
 

@@ -130,8 +130,8 @@ def run_experiment(
     learner, header = experiment.learner(model), experiment.header(model)
     refuse_deaf(learner, experiment.method, PostEdit)
     refuse_informed(learner, experiment.method)
-    steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot, until=until)
-    total = min(len(stream), until or len(stream))
+    total = min(len(stream), until or len(stream))  # a trace that is whole has nothing to teach again
+    steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot, until=total)
     return shown(_clocked(steps, out), total, experiment.method, language)
 
 

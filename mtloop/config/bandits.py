@@ -35,7 +35,7 @@ def smt_el_cv_adadelta(model: Base, *, size: int = 50, temperature: float = 1.0,
     return _smt_el(model, "smt-el-cv-adadelta", "adadelta", 1e-3, size, temperature, seed)
 
 
-def smt_szo_cv_adam(model: Base, *, rate: float = 1e-3, spread: float = 1.0, seed: int = 1) -> Learner:
+def smt_szo_cv_adam(model: Base, *, rate: float = 1e-3, spread: float = 0.1, seed: int = 1) -> Learner:
     """One-point zeroth order: the best translation under weights moved by a standard Gaussian times `spread`."""
     from mtloop.bandits.optimisers import Adam
     from mtloop.bandits.smt import BanditSMT, ZerothOrder

@@ -25,8 +25,10 @@ def lexical(model: Base) -> Learner:
     from mtloop.translators.lexicon import Lexicon, WordByWord
     from mtloop.translators.thot.learners import SmtLearner
 
-    folder = model.folder
-    return SmtLearner(lambda: WordByWord(Lexicon.read(folder)), method="lexical", fingerprint=model.fingerprint)
+    def table() -> WordByWord:
+        return WordByWord(Lexicon.read(model.folder))
+
+    return SmtLearner(table, method="lexical", fingerprint=model.fingerprint, learns=False)
 
 
 def wnmt_baseline(model: Marian, *, lexicon: str = "") -> Learner:
