@@ -78,6 +78,10 @@ class Among(FunctionElement[bool]):
     type = sa.Boolean()
     inherit_cache = True
 
+    def self_group(self, against: Any = None) -> Any:
+        """As it is: SQLAlchemy would write `... = 1` on SQLite, which then looks at every row of the table."""
+        return self
+
 
 def among(column: sa.Column[int], parameter: str = "ids") -> Among:
     """Whether a column's value is in the list that comes under this name, as one statement with one parameter.

@@ -13,7 +13,7 @@ from helpers.shared_task import Hall, start, translate_all
 from mtloop.core.errors import InputError
 from mtloop.service import Settings
 from mtloop.service.settings import driver
-from mtloop.service.store import MIGRATIONS, Store
+from mtloop.service.store import _SENTENCES, _STANDINGS, MIGRATIONS, Store
 from mtloop.service.tables import metadata
 
 
@@ -109,3 +109,21 @@ def test_a_url_names_its_driver() -> None:
     assert sa.make_url(driver("postgres://u@h/d")).drivername == "postgresql+asyncpg"
     with pytest.raises(InputError, match="begins with sqlite"):
         driver("mysql://x")
+
+
+def test_sqlite_finds_rows_by_their_ids(lite: Hall) -> None:
+    """A list of ids is looked up one by one; a scan would grow with the task."""
+
+    async def plans(store: Store) -> list[str]:
+        async with store._engine.connect() as connection:
+            found = []
+            for query in (_STANDINGS, _SENTENCES):
+                text = str(query.compile(dialect=store._engine.dialect))
+                rows = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", ("[1, 2]",))
+                found += [str(row[-1]) for row in rows]
+            return found
+
+    looked = [line for line in lite.with_store(plans) if "json_each" not in line and "epoch" not in line]
+    assert looked
+    assert [line for line in looked if line.startswith("SCAN")] == []
+    assert any("sentences USING INTEGER PRIMARY KEY" in line for line in looked)
