@@ -24,7 +24,7 @@ from mtloop.translators.marian.lesson import Lesson
 from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.odds import WHOLE, Cut
 from mtloop.translators.marian.search import Limits, sample
-from mtloop.translators.scopes import NotFinite, Scope
+from mtloop.translators.scopes import NotFinite, Scope, base_of
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class ExpectedLoss:
 
     def _pull(self, scope: Scope, lesson: Lesson, limits: Limits, rewarded: Rewarded) -> Tensor:
         """The gradient, by the logits, of kl * KL(base || model) summed over the tokens: (p - p of the base) / T."""
-        base: Marian = getattr(scope, "base", scope.model)
+        base = base_of(scope)
         ids = base.source.encode(rewarded.proposal.segment.source)
         anchor = self._study(base, base.encode(ids), limits, rewarded, frozenset(), None)
         return self.kl * (lesson.error - anchor.error)

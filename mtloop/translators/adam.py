@@ -16,7 +16,7 @@ from torch import Tensor
 from mtloop.translators.marian.lesson import Lesson
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.tape import Gradient
-from mtloop.translators.scopes import NotFinite, Scope
+from mtloop.translators.scopes import NotFinite, Scope, base_of
 
 OWN = "adam/"
 
@@ -54,8 +54,7 @@ class Adam:
     @property
     def base(self) -> Marian:
         """The shared model under what was learned."""
-        base: Marian = getattr(self.scope, "base", self.scope.model)
-        return base
+        return base_of(self.scope)
 
     @property
     def names(self) -> frozenset[str]:

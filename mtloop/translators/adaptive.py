@@ -19,7 +19,7 @@ from mtloop.translators.marian.lesson import Lesson, study
 from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.search import Advice, Found, Limits, beam, greedy
 from mtloop.translators.memory import Memory, Remembered, looked_at
-from mtloop.translators.scopes import Frozen, NotFinite, Scope
+from mtloop.translators.scopes import Frozen, NotFinite, Scope, base_of
 from mtloop.translators.words import Words
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
@@ -71,8 +71,7 @@ class AdaptiveNMT:
     @property
     def base(self) -> Marian:
         """The shared model under what was learned."""
-        base: Marian = getattr(self.scope, "base", self.scope.model)
-        return base
+        return base_of(self.scope)
 
     @property
     def learns_from(self) -> tuple[type[Feedback], ...]:

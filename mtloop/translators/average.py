@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.weights import EMBEDDINGS
-from mtloop.translators.scopes import Scope
+from mtloop.translators.scopes import Scope, base_of
 
 BIAS = "average/bias"
 
@@ -23,7 +23,7 @@ class Average:
 
     def __init__(self, scope: Scope, share: float) -> None:
         self.scope, self.share = scope, share
-        self.model, self.extra_bias = self._from(getattr(scope, "base", scope.model)), scope.extra_bias
+        self.model, self.extra_bias = self._from(base_of(scope)), scope.extra_bias
 
     def _from(self, base: Marian) -> Marian:
         return base.with_weights(base.weights.copy(self.scope.names).with_rows({}))

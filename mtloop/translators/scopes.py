@@ -60,6 +60,12 @@ class Scope(Protocol):
         """Become what `tensors` says."""
 
 
+def base_of(scope: Scope) -> Marian:
+    """The shared model under what a scope has learned."""
+    base: Marian = getattr(scope, "base", scope.model)
+    return base
+
+
 def step_size(norm: float, rate: float, clip: Clip) -> float:
     """The rate for a gradient of this norm: clipped to norm 1 where above it, always scaled to it, or left as it is.
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.tiny_marian import demo_pairs, write_tiny
+from helpers.two_armed import RIGHT, SOURCE, WRONG, make_two_armed
 
 from mtloop.bandits.estimators import ESTIMATORS, Batch
 from mtloop.bandits.logs import Logged, Logs, read_logs
@@ -25,7 +26,6 @@ from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.search import Limits, sample
 from mtloop.translators.scopes import Dense, all_names
 
-SOURCE, RIGHT, WRONG = "Save the file.", "Speichern Sie die Datei.", "Öffnen Sie den Bereich."
 SOURCES = [source for source, _ in demo_pairs()[:6]]
 
 
@@ -91,6 +91,7 @@ def test_a_batch_of_one_is_the_lesson_itself(small: Marian) -> None:
     offline = Offline(scope, logs := drawn(small, SOURCES[:1]), Plan(estimator="ips", batch=1))
     lessons, _ = offline.look(logs)
     alone, joined = lessons[0].gradients(), together(lessons, [2.0]).gradients()
+    assert alone.keys() == scope.names
     for name, gradient in alone.items():
         torch.testing.assert_close(
             written_out(joined[name], small.weights[name].shape), 2 * written_out(gradient, small.weights[name].shape)
@@ -100,16 +101,7 @@ def test_a_batch_of_one_is_the_lesson_itself(small: Marian) -> None:
 @pytest.fixture(scope="module")
 def two_armed(tmp_path_factory: pytest.TempPathFactory) -> Marian:
     """A model that says one of two things about one source, the wrong one far more often."""
-    folder = tmp_path_factory.mktemp("two-armed")
-    write_tiny(folder)
-    model = Marian.load(folder)
-    scope = Dense(model, all_names(model.weights), rate=0.05)
-    ids = model.source.encode(SOURCE)
-    for number in range(300):
-        wanted = model.target.encode(RIGHT if number % 5 in (1, 3) else WRONG)
-        scope.update(study(scope.model, ids, wanted, scope.names))
-        scope.settle()
-    return scope.model
+    return make_two_armed(tmp_path_factory.mktemp("two-armed"), frozenset({1, 3}), 5)
 
 
 def share(model: Marian, text: str, bias: torch.Tensor | None = None) -> float:

@@ -6,16 +6,14 @@ import math
 from typing import Any
 
 import pytest
-from helpers.tiny_marian import write_tiny
+from helpers.two_armed import RIGHT, SOURCE, WRONG, make_two_armed
 
 from mtloop.bandits.nmt import BanditNMT
 from mtloop.config.methods import make_learner
 from mtloop.core import Reward, Segment
 from mtloop.translators.marian.lesson import study
 from mtloop.translators.marian.model import Marian
-from mtloop.translators.scopes import Dense, all_names
 
-SOURCE, RIGHT, WRONG = "Save the file.", "Speichern Sie die Datei.", "Öffnen Sie den Bereich."
 STEPS = 150  # within which the better of two translations must be found by drawing
 SHAKES = 300  # and by shaking
 FOUND: list[tuple[str, dict[str, Any], float]] = [
@@ -35,16 +33,7 @@ FOUND: list[tuple[str, dict[str, Any], float]] = [
 @pytest.fixture(scope="module")
 def two_armed(tmp_path_factory: pytest.TempPathFactory) -> Marian:
     """A model that says one of two things about "Save the file.", the wrong one a little more often."""
-    folder = tmp_path_factory.mktemp("two-armed")
-    write_tiny(folder)
-    model = Marian.load(folder)
-    scope = Dense(model, all_names(model.weights), rate=0.05)
-    ids = model.source.encode(SOURCE)
-    for number in range(300):
-        wanted = model.target.encode(RIGHT if number % 2 else WRONG)
-        scope.update(study(scope.model, ids, wanted, scope.names))
-        scope.settle()
-    return scope.model
+    return make_two_armed(tmp_path_factory.mktemp("two-armed"), frozenset({1}), 2)
 
 
 def share(system: BanditNMT, text: str) -> float:
