@@ -77,7 +77,8 @@ def _load_nmt(name: str) -> Any:
 def _load_words(name: str) -> Any:
     if not name:
         raise InputError(
-            "a word-level method needs its model; train one: mtloop train --vocab word, and give its folder"
+            "a word-level method needs its model: --model FOLDER (mtloop bandit: --word-model FOLDER); "
+            "train one: mtloop train --vocab word"
         )
     return _load_nmt(name)
 
@@ -87,7 +88,9 @@ def _load_smt(name: str) -> Any:
     from mtloop.translators.thot.learners import Base
 
     if not name:
-        raise InputError(f"a statistical method needs its model: --model FOLDER; {RETRAIN}")
+        raise InputError(
+            f"a statistical method needs its model: --model FOLDER (mtloop bandit: --smt-model FOLDER); {RETRAIN}"
+        )
     return Base.open(name)
 
 

@@ -119,7 +119,7 @@ def test_an_oracle_is_trained_for_the_purpose(mtloop: Mtloop, data: Path, model:
     ("arguments", "message"),
     [
         (("--methods", "domain-adaptation"), "--set general=FILE"),
-        (("--methods", "wnmt-el"), "needs its model; train one: mtloop train --vocab word"),
+        (("--methods", "wnmt-el"), "--word-model FOLDER); train one: mtloop train --vocab word"),
         (("--methods", "copy-source", "--word-model", "x"), "no method here takes --word-model"),
         (
             (

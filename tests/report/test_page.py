@@ -158,6 +158,17 @@ def test_on_a_short_stream_what_corrections_brought_comes_before_the_slope() -> 
     assert nobody.startswith("b shows no learning")
 
 
+def test_a_system_that_was_told_the_answers_is_not_praised_for_them() -> None:
+    systems = {"static": terms(False), "adapting": terms(True), "known-unfair": terms(True)}
+    metrics = [TER(), Recall(SplitWords(), {1}), Slope(TER(), "u", 40, samples=50)]
+    text = said(Evaluation(systems, metrics, "static", samples=50))
+    assert text.startswith("adapting learns from one correction")
+    assert "over the whole stream adapting" in text
+    alone = said(Evaluation({"static": terms(False), "known-unfair": terms(True)}, metrics, "static", samples=50))
+    assert "known-unfair learns from" not in alone
+    assert "over the whole stream" not in alone
+
+
 def test_a_worse_system_is_called_worse() -> None:
     systems = {"base": stream(True), "new": stream(False)}
     assert "new is" in (text := said(Evaluation(systems, [TER()], "base", samples=50)))
