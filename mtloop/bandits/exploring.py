@@ -1,7 +1,8 @@
 """Ways for a neural translator to try something, and what its reward then says about the weights.
 
 ExpectedLoss(baseline)   draws a translation from the model              nmt-el, nmt-el-cv, nmt-el-ridge, nmt-reinforce
-ZerothOrder(baseline)    the likeliest of a model shaken a little         nmt-szo     (in szo.py)
+ZerothOrder(baseline)    the likeliest of a model shaken a little         nmt-szo           (in szo.py)
+Recalling(drawing)       draws, but what is known of a source first       nmt-el-recall     (in recall.py)
 """
 
 from __future__ import annotations
@@ -63,6 +64,9 @@ class Explorer(Protocol):
 
         Raises NotFinite, having learned nothing, where the model is no number.
         """
+
+    def hear(self, rewarded: Rewarded) -> None:
+        """Take down what was earned, whether it moved the weights or not."""
 
     def tensors(self) -> dict[str, Tensor]: ...
 
@@ -140,13 +144,16 @@ class ExpectedLoss:
         anchor = self._study(base, base.encode(ids), limits, rewarded, frozenset(), None)
         return self.kl * (lesson.error - anchor.error)
 
+    def hear(self, rewarded: Rewarded) -> None:
+        """The weights are all that remembers."""
+
     def _study(
         self, model: Marian, source: Encoded, limits: Limits, rewarded: Rewarded, names: frozenset[str],
         bias: Tensor | None,
     ) -> Lesson:  # fmt: skip
         """The draw as a model sees it, with a weight of 1."""
         return expected_loss(
-            model, source, _tokens(rewarded.proposal), 1.0, temperature=rewarded.number("temperature"),
+            model, source, tokens_of(rewarded.proposal), 1.0, temperature=rewarded.number("temperature"),
             limits=limits, scope=names, extra_bias=bias, cut=self.cut,
         )  # fmt: skip
 
@@ -157,7 +164,8 @@ class ExpectedLoss:
         self.baseline.restore(tensors)
 
 
-def _tokens(proposal: Proposal) -> list[int]:
+def tokens_of(proposal: Proposal) -> list[int]:
+    """What was said, as the ids that travel on the proposal."""
     tokens = proposal.memo["tokens"]
     assert isinstance(tokens, list)
     return [int(str(token)) for token in tokens]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -87,10 +88,11 @@ class BanditNMT:
         rewards = self.ledger_.rewards_
         pace = self.annealing.pace(rewards.heard_)
         self.ledger_.hear(proposal, feedback.value)
-        if not pace:
-            return Learned()
         mean = rewards.total_ / rewards.heard_
-        return self._move(Rewarded(proposal, feedback.value, mean, lambda: self._read(proposal.segment)), pace)
+        rewarded = Rewarded(proposal, feedback.value, mean, cache(lambda: self._read(proposal.segment)))
+        learned = self._move(rewarded, pace) if pace else Learned()
+        self.explorer.hear(rewarded)
+        return learned
 
     def _move(self, rewarded: Rewarded, pace: float) -> Learned:
         try:

@@ -51,6 +51,9 @@ class ZerothOrder:
         wishes = {name: along * direction for name, direction in tensors.items()}
         return pointed(scope.model, wishes, None if bias is None else along * bias), weight
 
+    def hear(self, rewarded: Rewarded) -> None:
+        """The weights are all that remembers."""
+
     @torch.no_grad()
     def _shaken(self, scope: Scope, seed: int, spread: float) -> tuple[Marian, Tensor | None]:
         model = scope.model

@@ -14,7 +14,7 @@ from mtloop.core.types import JSON
 if TYPE_CHECKING:
     from mtloop.bandits.annealing import Annealing
     from mtloop.bandits.baselines import Baseline
-    from mtloop.bandits.exploring import Explorer
+    from mtloop.bandits.exploring import ExpectedLoss, Explorer
     from mtloop.bandits.nmt import Clipping
     from mtloop.translators.marian.model import Marian
     from mtloop.translators.scopes import Scope
@@ -80,11 +80,19 @@ class Drawing(Moving):
     blame: float = 1.0
     kl: float = 0.0
 
-    def explorer(self, baseline: Baseline) -> Explorer:
+    def explorer(self, baseline: Baseline) -> ExpectedLoss:
         from mtloop.bandits.exploring import ExpectedLoss
         from mtloop.translators.marian.odds import Cut
 
         return ExpectedLoss(baseline, Cut(self.best, self.mass), self.explore, self.dropout, self.blame, self.kl)
+
+
+@dataclass(frozen=True)
+class Recollecting(Drawing):
+    """When a translation is good enough to say it again, and how many others are looked for where it is not."""
+
+    content: float = 0.4
+    beams: int = 8
 
 
 @dataclass(frozen=True)
@@ -181,6 +189,14 @@ def actor_critic(model: Marian, told: Criticised) -> Explorer:
     return told.explorer(Critic(model.shape.width, told.hidden, told.critic_rate, told.seed))
 
 
+def recalling(model: Marian, told: Recollecting) -> Explorer:
+    """What a source earned before decides what is said of it, and is what a reward is held against."""
+    from mtloop.bandits.baselines import RunningMean
+    from mtloop.bandits.recall import Recalling
+
+    return Recalling(told.explorer(RunningMean()), told.content, told.beams)
+
+
 def zeroth_order(model: Marian, told: Shaking) -> Explorer:
     """The likeliest translation of a model shaken a little, held against the mean."""
     from mtloop.bandits.szo import ZerothOrder
@@ -195,6 +211,7 @@ nmt_el = NeuralBandit("nmt-el", Drawing(), expected_loss, EAGER_RATES)
 NEURAL_BANDITS: dict[str, Callable[..., Learner]] = {
     "nmt-el": nmt_el,
     "nmt-el-cv": NeuralBandit("nmt-el-cv", Drawing(), against_the_mean),
+    "nmt-el-recall": NeuralBandit("nmt-el-recall", Recollecting(), recalling),
     "nmt-el-ridge": NeuralBandit("nmt-el-ridge", Fitting(), against_the_source),
     "nmt-reinforce": NeuralBandit("nmt-reinforce", Criticised(), actor_critic),
     "nmt-szo": NeuralBandit("nmt-szo", Shaking(), zeroth_order),
