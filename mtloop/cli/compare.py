@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mtloop.config.experiment import Experiment
     from mtloop.metrics.reliability import Reliability
 
-METHODS = "baseline,bias,top,fixed,full,lasso,full+memory+copy"
+METHODS = "baseline,bias,top,fixed,full,lasso,lora+memory+copy"
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-ca"
 ADAPTING = "smt-adapting"  # the method whose memory the 2012 paper looks into
 DOCUMENTS = 6  # as many as it has

@@ -10,7 +10,7 @@ import click
 
 from mtloop.cli.inputs import PATH, Inputs
 
-METHODS = "baseline,bias,top,fixed,full,lasso,full+memory+copy"
+METHODS = "baseline,bias,top,fixed,full,lasso,lora+memory+copy"
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-u,slope-ca"
 BLOCK_WORDS = 250  # the document is short, and so are its blocks
 

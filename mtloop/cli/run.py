@@ -67,7 +67,7 @@ def _with(command: Any, options: tuple[Any, ...]) -> Any:
 
 @click.command(epilog=EPILOG)
 @experiment_options
-@click.option("--method", help="baseline, full, memory, lasso, smt-adapting ...  [default: full+memory+copy]")
+@click.option("--method", help="baseline, full, memory, lasso, smt-adapting ...  [default: lora+memory+copy]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
 @click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
 @click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")

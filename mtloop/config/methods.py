@@ -208,10 +208,11 @@ _NEURAL = (
     Neural("lasso+memory"),
     Neural("lora+memory"),
     Neural("full+memory+copy", {"rate": 4e-3, "updates": 2, "kl": 0.3}),
+    Neural("lora+memory+copy", {"rate": 3e-3}),
 )
 METHODS: dict[str, Callable[..., Learner]] = {method.name: method for method in _NEURAL}
 METHODS["copy-source"] = copy_source
-DEFAULT = "full+memory+copy"
+DEFAULT = "lora+memory+copy"
 
 
 def make_learner(method: str, model: Any, settings: Mapping[str, JSON] | None = None) -> Learner:

@@ -20,7 +20,7 @@ from mtloop.translators.marian.model import Marian
 
 Mtloop = Callable[..., Said]
 PAIRS = [pair for pair in demo_pairs() if len(pair[0].split()) < 6][:14]
-EVERYONE = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-ridge,nmt-reinforce,nmt-szo"
+EVERYONE = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-recall,nmt-el-ridge,nmt-reinforce,nmt-szo"
 
 
 @pytest.fixture(scope="module")
@@ -166,15 +166,18 @@ def test_a_mistake_is_one_line(
     assert len(said.err.strip().splitlines()) == 1
 
 
-def test_the_same_learner_through_the_service_and_at_home_is_the_same_trace(data: Path, model: Path) -> None:
+@pytest.mark.parametrize("method", ["nmt-el-cv", "nmt-el-recall"])
+def test_the_same_learner_through_the_service_and_at_home_is_the_same_trace(
+    data: Path, model: Path, method: str
+) -> None:
     hall = Hall(Settings(folder=data.parent / "data"), data.parent)
     hall.task(data=data, held_out=3, blocks=3)
     task = BanditTask(str(data), held_out=3, blocks=3)
     settings = {"steps": len(task.layout), "start": 0.5}
-    at_home = list(run(task.stream(), make_learner("nmt-el-cv", Marian.load(model), settings), task.rater()))
+    at_home = list(run(task.stream(), make_learner(method, Marian.load(model), settings), task.rater()))
     with hall.serve(hall.participant()) as http:
         away = Client(http).join("tiny")
-        served = list(run(away, make_learner("nmt-el-cv", Marian.load(model), settings), away.judge))
+        served = list(run(away, make_learner(method, Marian.load(model), settings), away.judge))
     assert len(served) == 20
     assert list(map(essence, served)) == list(map(essence, at_home))
 

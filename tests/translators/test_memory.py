@@ -28,6 +28,7 @@ METHODS = {
     "full+memory": {},
     "lasso+memory": {"hidden_budget": 8_000, "row_budget": 1_600},
     "full+memory+copy": {"kl": 0.3, "replay": 1},
+    "lora+memory+copy": {},
     "full": {"replay": 2, "surprise": 3.0},
 }
 
@@ -128,7 +129,7 @@ def test_an_empty_memory_changes_nothing(small: Marian) -> None:
         assert say(system, source) == base.propose(Segment("1", source)).text
 
 
-@pytest.mark.parametrize("method", ["memory", "full+memory+copy"])
+@pytest.mark.parametrize("method", ["memory", "full+memory+copy", "lora+memory+copy"])
 def test_saved_and_loaded_it_goes_on_as_if_never_stopped(small: Marian, tmp_path: Path, method: str) -> None:
     through, stopped = make(small, method), make(small, method)
     for source, target in PAIRS[:5]:
