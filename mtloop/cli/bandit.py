@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mtloop.config.tasks import BanditTask, Entrant
     from mtloop.core.types import JSON
 
-METHODS = "copy-source,baseline,nmt-el,nmt-el-cv"
+METHODS = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-recall"
 NUMBER = click.IntRange(min=0)
 
 EPILOG = """
@@ -71,7 +71,6 @@ def command(
     trained = oracle if oracle in ORACLES else ""
     entrants = make_entrants(f"{methods},{trained}", pairs, models, threads)
     known = out / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
-    out.mkdir(parents=True, exist_ok=True)
     if "://" in task:
         refuse_idle(
             context, ("columns", "shuffle", "limit", "held_out", "blocks", "reward", "noise", "thumbs", "seed", "delay")

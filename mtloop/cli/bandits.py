@@ -26,6 +26,7 @@ from mtloop.report.bandits import BanditResults
 def at_home(task: BanditTask, entrants: Sequence[Entrant], out: Path, jobs: int, oracle: Path | None) -> None:
     """All methods on a task made of a file."""
     task.stream(), task.rater()  # what is wrong with it is found before the first model is loaded
+    _refuse_unread(entrants, oracle)
     if jobs == 1:
         traces = [run_one(task, entrant, out) for entrant in entrants]
     else:
@@ -41,6 +42,7 @@ def run_one(task: BanditTask, entrant: Entrant, out: Path) -> Path:
     """One method to the end of the task; a trace that was begun is gone on with."""
     path = out / f"{entrant.method}.jsonl"
     learner, header = entrant.made(task)
+    out.mkdir(parents=True, exist_ok=True)
     stream = task.stream()
     steps = record(path, header, stream, learner, task.rater(), schedule=Delay(task.delay), until=len(stream))
     deque(steps, maxlen=0)
@@ -56,6 +58,8 @@ def on_service(
         raise InputError("a task on a service is --task http://HOST:PORT/TASK, with --key-file FILE")
     if informed := [entrant.method for entrant in entrants if entrant.method in ORACLES]:
         raise InputError(f"{informed[0]} is trained on the references, which a service keeps to itself; leave it out")
+    _refuse_unread(entrants, oracle)
+    out.mkdir(parents=True, exist_ok=True)
     traces = [out / f"{entrant.method}.jsonl" for entrant in entrants]
     joined = [_join(service, task, key_file, *both) for both in zip(entrants, traces, strict=True)]
     with ThreadPoolExecutor(jobs) as pool:
@@ -75,6 +79,12 @@ def show(results: BanditResults, out: Path) -> None:
 
 def _read(entrants: Sequence[Entrant], traces: Sequence[Path]) -> dict[str, list[Step]]:
     return {one.method: Trace.read(path).steps for one, path in zip(entrants, traces, strict=True)}
+
+
+def _refuse_unread(entrants: Sequence[Entrant], oracle: Path | None) -> None:
+    """A trace to hold regret against must be there before an hour of work, unless that work will write it."""
+    if oracle and oracle.stem not in {entrant.method for entrant in entrants}:
+        Trace.read(oracle)
 
 
 def _steps(path: Path | None) -> Sequence[Step]:

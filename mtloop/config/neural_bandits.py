@@ -89,10 +89,14 @@ class Drawing(Moving):
 
 @dataclass(frozen=True)
 class Recollecting(Drawing):
-    """When a translation is good enough to say it again, and how many others are looked for where it is not."""
+    """When a translation is good enough to say it again, and how many others are looked for where it is not.
+
+    `expect` is what a reward for a new source is held against: the mean of all, a regression on the source, a critic.
+    """
 
     content: float = 0.4
     beams: int = 8
+    expect: str = "mean"
 
 
 @dataclass(frozen=True)
@@ -191,10 +195,16 @@ def actor_critic(model: Marian, told: Criticised) -> Explorer:
 
 def recalling(model: Marian, told: Recollecting) -> Explorer:
     """What a source earned before decides what is said of it, and is what a reward is held against."""
-    from mtloop.bandits.baselines import RunningMean
+    from mtloop.bandits.baselines import RunningMean, SourceRidge
+    from mtloop.bandits.critic import Critic
     from mtloop.bandits.recall import Recalling
 
-    return Recalling(told.explorer(RunningMean()), told.content, told.beams)
+    width = model.shape.width
+    made: dict[str, Callable[[], Baseline]]
+    made = {"mean": RunningMean, "ridge": lambda: SourceRidge(width), "critic": lambda: Critic(width, seed=told.seed)}
+    if told.expect not in made:
+        raise UnknownName("expect", told.expect, made)
+    return Recalling(told.explorer(made[told.expect]()), told.content, told.beams)
 
 
 def zeroth_order(model: Marian, told: Shaking) -> Explorer:

@@ -33,6 +33,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("nmt-el-cv", {"optimiser": "adam", "rate": 0.01, "scope": "lora"}),
     ("nmt-el", {"dropout": 0.5, "explore": 0.5, "best": 20, "mass": 0.9, "temperature": 1.0}),
     ("nmt-reinforce", {"dropout": 0.2, "scope": "bias", "kl": 0.5}),
+    ("nmt-el-recall", {"expect": "ridge", "explore": 0.5}),
+    ("nmt-el-recall", {"expect": "critic", "scope": "bias"}),
     ("nmt-szo", {"scope": "top", "spread": 0.02}),
     ("nmt-szo", {"optimiser": "sgd", "rate": 0.01}),
 ]

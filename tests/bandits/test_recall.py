@@ -17,7 +17,7 @@ from mtloop.bandits.baselines import Heard, RunningMean
 from mtloop.bandits.nmt import BanditNMT
 from mtloop.bandits.recall import Notebook, OwnMean
 from mtloop.config.methods import make_learner
-from mtloop.core import InputError, Proposal, Reward, Segment
+from mtloop.core import InputError, Proposal, Reward, Segment, UnknownName
 from mtloop.translators.marian.model import Encoded, Marian
 
 FROZEN = {"rate": 1e-9}  # so that what changes is what is remembered
@@ -105,6 +105,11 @@ def test_a_notebook_comes_back_as_it_was(lines: list[tuple[int, list[int], float
     read.restore(written.tensors())
     assert read.pages_ == written.pages_
     assert [list(page) for page in read.pages_.values()] == [list(page) for page in written.pages_.values()]
+
+
+def test_an_unknown_expectation_answers_with_the_known_ones(small: Marian) -> None:
+    with pytest.raises(UnknownName, match="ridge"):
+        made(small, expect="rigde")
 
 
 @pytest.mark.parametrize("settings", [{"content": 1.5}, {"content": -0.1}, {"beams": 0}])

@@ -164,6 +164,7 @@ def test_a_mistake_is_one_line(
     assert said.code == 2
     assert message in said.err
     assert len(said.err.strip().splitlines()) == 1
+    assert not (data.parent / "out").exists(), "nothing is left behind"
 
 
 @pytest.mark.parametrize("method", ["nmt-el-cv", "nmt-el-recall"])
