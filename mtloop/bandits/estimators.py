@@ -128,7 +128,7 @@ class Prediction:
     ridge: Ridge = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ridge = Ridge(self.buckets + 2)
+        self.ridge = Ridge(np.zeros(self.buckets + 2), penalty=1.0)
 
     def features(self, source: int, tokens: tuple[int, ...]) -> Vector:
         """`source`: how many tokens the source has."""

@@ -2,6 +2,10 @@
 
 The paper says little of the variants; here `sampling` draws the system in proportion to UCB1's upper bounds, and
 `select` fits the regression to every other reward and lets UCB1 hear the rest, which the regression has not seen.
+
+Two things keep a regression on a few thousand rewards from harm. It reads what all candidates of a sentence have in
+common apart from how one differs from them: what makes sentences easy does not make a candidate good. And it begins by
+ranking candidates as the seed system does, so that it departs from it only as far as rewards give reason to.
 """
 
 from __future__ import annotations
@@ -22,33 +26,45 @@ from mtloop.translators.thot.engine import FEATURES, LONGEST, Thot
 
 Variant = Literal["ucb1", "sampling", "select"]
 ARMS = ("seed", "adapted")
+FAITH = 0.1  # reward for a unit of the seed's score, a word: how the regression ranks before it has heard anything
 
 
 @dataclass
 class Ridge:
-    """Least squares with a penalty, one example at a time: predicts what it has no reason to doubt.
+    """Least squares with a penalty on what departs from `prior`, one example at a time.
 
-    >>> ridge = Ridge(2, penalty=1e-9)
+    >>> ridge = Ridge(np.zeros(2), penalty=1e-9)
     >>> for x, y in [((1.0, 0.0), 0.5), ((0.0, 2.0), 1.0)]:
     ...     ridge.add(np.array(x), y)
     >>> np.round(ridge.predict(np.array([[1.0, 1.0]])), 6).tolist()
     [1.0]
     """
 
-    width: int
-    penalty: float = 1.0
+    prior: Vector
+    penalty: float = 10.0
     products_: Vector = field(init=False)
     targets_: Vector = field(init=False)
 
     def __post_init__(self) -> None:
-        self.products_, self.targets_ = self.penalty * np.eye(self.width), np.zeros(self.width)
+        self.products_, self.targets_ = self.penalty * np.eye(len(self.prior)), np.zeros(len(self.prior))
 
     def add(self, example: Vector, value: float) -> None:
         self.products_ = self.products_ + np.outer(example, example)
-        self.targets_ = self.targets_ + value * example
+        self.targets_ = self.targets_ + (value - example @ self.prior) * example
 
     def predict(self, examples: Vector) -> Vector:
-        return np.asarray(examples @ np.linalg.solve(self.products_, self.targets_))
+        return np.asarray(examples @ (self.prior + np.linalg.solve(self.products_, self.targets_)))
+
+
+def described(features: Vector) -> Vector:
+    """Each candidate as the regression reads it: one, what all of them are like on average, how this one differs.
+
+    >>> described(np.array([[1.0, 2.0], [3.0, 2.0]])).tolist()
+    [[1.0, 2.0, 2.0, -1.0, 0.0], [1.0, 2.0, 2.0, 1.0, 0.0]]
+    """
+    common = features.mean(axis=0)
+    same = np.tile([1.0, *common], (len(features), 1))
+    return np.hstack([same, features - common])
 
 
 def bounds(sums: Vector, counts: Vector) -> Vector:
@@ -68,11 +84,12 @@ class Limsi:
     learns_from: tuple[type[Feedback], ...] = (Reward,)
 
     def __init__(
-        self, engine: Thot, *, variant: Variant = "ucb1", size: int = 50, ridge: float = 1.0, seed: int = 1
+        self, engine: Thot, *, variant: Variant = "ucb1", size: int = 50, ridge: float = 10.0, seed: int = 1
     ) -> None:
         self.engine, self.variant, self.size, self.method = engine, variant, size, f"limsi-{variant}"
         self.ledger_ = Ledger(self.method, seed)
-        self.ridge_ = Ridge(len(FEATURES) + 1, ridge)
+        ranking = FAITH * values_of(engine.weights)
+        self.ridge_ = Ridge(np.concatenate([np.zeros(1 + len(FEATURES)), ranking]), ridge)
         self.sums_, self.counts_ = np.zeros(len(ARMS)), np.zeros(len(ARMS))
 
     def propose(self, segment: Segment) -> Proposal:
@@ -80,7 +97,7 @@ class Limsi:
         if not 0 < length <= LONGEST:
             return Proposal(segment, self.engine.translate(segment.source), self.method)
         texts, rows = zip(*self.engine.nbest(segment.source, self.size), strict=True)
-        examples = np.array([[1.0, *(values_of(row) / length)] for row in rows])
+        examples = described(np.array([values_of(row) for row in rows]) / length)
         picks = (0, int(self.ridge_.predict(examples).argmax()))
         chances = self.chances()
         arm = random.Random(self.ledger_.draw(segment)).choices(range(len(ARMS)), chances.tolist())[0]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from helpers.tiny_smt import known_pairs, stream_pairs
 
-from mtloop.bandits.limsi import Limsi, Ridge
+from mtloop.bandits.limsi import Limsi, Ridge, described
+from mtloop.bandits.smt import values_of
 from mtloop.checks.learners import check_learner
 from mtloop.config.methods import make_learner
 from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
@@ -43,14 +44,33 @@ def test_the_contract(base: Base, method: str) -> None:
     check_learner(lambda: learner(base, method), SEGMENTS, worth)
 
 
-def test_ridge_is_least_squares() -> None:
+def test_ridge_is_least_squares_about_its_prior() -> None:
     rng = np.random.default_rng(1)
-    x, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
-    ridge = Ridge(3, penalty=0.5)
+    x, y, prior = rng.standard_normal((40, 3)), rng.standard_normal(40), rng.standard_normal(3)
+    ridge = Ridge(prior, penalty=0.5)
     for example, value in zip(x, y, strict=True):
         ridge.add(example, float(value))
-    expected = np.linalg.solve(x.T @ x + 0.5 * np.eye(3), x.T @ y)
+    expected = prior + np.linalg.solve(x.T @ x + 0.5 * np.eye(3), x.T @ (y - x @ prior))
     np.testing.assert_allclose(ridge.predict(np.eye(3)), expected)
+
+
+def test_before_it_has_heard_anything_it_ranks_as_the_seed_does(base: Base) -> None:
+    system = learner(base, "limsi-ucb1")
+    rows = np.array([values_of(row) for _, row in system.engine.nbest(SAVE, 50)])
+    predicted = system.ridge_.predict(described(rows / 4))
+    scores = rows @ values_of(system.engine.weights)
+    assert list(np.argsort(-predicted)) == list(np.argsort(-scores))
+
+
+def test_what_makes_sentences_easy_does_not_make_a_candidate_good(base: Base) -> None:
+    """Two kinds of sentences, one of which earns more and has higher features; within a list nothing matters."""
+    rng, system = np.random.default_rng(1), learner(base, "limsi-ucb1")
+    for number in range(400):
+        rows = number % 2 + 0.1 * rng.standard_normal((6, 7))
+        system.ridge_.add(described(rows)[0], 0.8 * (number % 2))
+    learned = system.ridge_.predict(np.eye(15))
+    assert learned[1:8].sum() > 0.5, "the list's mean says which kind it is"
+    assert abs(learned[8:] - system.ridge_.prior[8:]).max() < 0.1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -70,7 +90,7 @@ def test_a_prediction_can_prefer_what_the_seed_does_not(base: Base) -> None:
     system = learner(base, "limsi-ucb1")
     candidates = system.engine.nbest(SAVE, 50)
     length = len(system.engine.words.read(SAVE))
-    examples = [np.array([1.0, *(value / length for value in row.values())]) for _, row in candidates]
+    examples = described(np.array([values_of(row) for _, row in candidates]) / length)
     for _ in range(200):
         system.ridge_.add(examples[0], 0.1)
         system.ridge_.add(examples[1], 0.9)
@@ -93,7 +113,7 @@ def test_select_keeps_what_was_fitted_apart(base: Base) -> None:
     for segment in SEGMENTS[:6]:
         system.learn(system.propose(segment), Reward(0.5))
     assert system.counts_.sum() == 3
-    assert system.ridge_.products_[0, 0] == pytest.approx(1.0 + 3)
+    assert system.ridge_.products_[0, 0] == pytest.approx(10.0 + 3)
 
 
 @pytest.mark.parametrize("method", METHODS)
