@@ -124,11 +124,11 @@ class Recalling:
     def _untried(
         self, scope: Scope, source: Encoded, limits: Limits, page: Mapping[tuple[int, ...], Earned]
     ) -> Iterator[tuple[int, ...]]:
-        """Translations whose text was not said yet, likeliest first."""
+        """Translations whose text was not said yet, likeliest first; saying nothing is none."""
         model: Marian = scope.model
-        tried = {model.target.decode(said) for said in page}
+        tried = {model.target.decode(said) for said in page} | {""}
         for found in beam(model, source, self.beams, limits, scope.extra_bias):
-            if model.target.decode(found.ids) not in tried:
+            if model.target.decode(found.ids).strip() not in tried:
                 yield found.ids
 
     def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:

@@ -94,6 +94,7 @@ class Recollecting(Drawing):
     `expect` is what a reward for a new source is held against: the mean of all, a regression on the source, a critic.
     """
 
+    explore: float = 0.2
     content: float = 0.4
     beams: int = 8
     expect: str = "mean"
