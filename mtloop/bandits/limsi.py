@@ -41,7 +41,7 @@ class Ridge:
     """
 
     prior: Vector
-    penalty: float = 10.0
+    penalty: float = 100.0
     products_: Vector = field(init=False)
     targets_: Vector = field(init=False)
 
@@ -84,7 +84,7 @@ class Limsi:
     learns_from: tuple[type[Feedback], ...] = (Reward,)
 
     def __init__(
-        self, engine: Thot, *, variant: Variant = "ucb1", size: int = 50, ridge: float = 10.0, seed: int = 1
+        self, engine: Thot, *, variant: Variant = "ucb1", size: int = 50, ridge: float = 100.0, seed: int = 1
     ) -> None:
         self.engine, self.variant, self.size, self.method = engine, variant, size, f"limsi-{variant}"
         self.ledger_ = Ledger(self.method, seed)

@@ -29,8 +29,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
     return Base.open(folder)
 
 
-def learner(base: Base, method: str) -> Limsi:
-    made = make_learner(method, base)
+def learner(base: Base, method: str, **settings: float) -> Limsi:
+    made = make_learner(method, base, settings)
     assert isinstance(made, Limsi)
     return made
 
@@ -87,7 +87,7 @@ def test_both_systems_are_tried_and_the_better_one_is_taken_more_often(base: Bas
 
 
 def test_a_prediction_can_prefer_what_the_seed_does_not(base: Base) -> None:
-    system = learner(base, "limsi-ucb1")
+    system = learner(base, "limsi-ucb1", ridge=1.0)
     candidates = system.engine.nbest(SAVE, 50)
     length = len(system.engine.words.read(SAVE))
     examples = described(np.array([values_of(row) for _, row in candidates]) / length)
@@ -113,7 +113,7 @@ def test_select_keeps_what_was_fitted_apart(base: Base) -> None:
     for segment in SEGMENTS[:6]:
         system.learn(system.propose(segment), Reward(0.5))
     assert system.counts_.sum() == 3
-    assert system.ridge_.products_[0, 0] == pytest.approx(10.0 + 3)
+    assert system.ridge_.products_[0, 0] == pytest.approx(100.0 + 3)
 
 
 @pytest.mark.parametrize("method", METHODS)
