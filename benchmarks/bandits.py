@@ -3,7 +3,8 @@
     python benchmarks/bandits.py [SEGMENTS]
 
 Proposing and learning, on the first segments of the demo document with the embedded model and one thread; the methods
-take turns, and the medians over segments are compared. `again` is the second time the same sentences come.
+take turns, and the medians over segments are compared. `again` is the second time the same sentences
+come, after all others are through.
 """
 
 from __future__ import annotations

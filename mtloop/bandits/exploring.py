@@ -2,7 +2,7 @@
 
 ExpectedLoss(baseline)   draws a translation from the model              nmt-el, nmt-el-cv, nmt-el-ridge, nmt-reinforce
 ZerothOrder(baseline)    the likeliest of a model shaken a little         nmt-szo           (in szo.py)
-Recalling(drawing)       draws, but what is known of a source first       nmt-el-recall     (in recall.py)
+SecondTries(drawing)     draws, but what is known of a source first       nmt-el-recall     (in recall.py)
 """
 
 from __future__ import annotations

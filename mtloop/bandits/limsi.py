@@ -21,6 +21,7 @@ import numpy as np
 from mtloop.bandits.ledger import Ledger
 from mtloop.bandits.optimisers import Vector
 from mtloop.bandits.smt import values_of
+from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.translators.thot.engine import FEATURES, LONGEST, Thot
 
@@ -41,7 +42,7 @@ class Ridge:
     """
 
     prior: Vector
-    penalty: float = 100.0
+    penalty: float
     products_: Vector = field(init=False)
     targets_: Vector = field(init=False)
 
@@ -83,9 +84,7 @@ class Limsi:
 
     learns_from: tuple[type[Feedback], ...] = (Reward,)
 
-    def __init__(
-        self, engine: Thot, *, variant: Variant = "ucb1", size: int = 50, ridge: float = 100.0, seed: int = 1
-    ) -> None:
+    def __init__(self, engine: Thot, *, variant: Variant = "ucb1", ridge: float, size: int = 50, seed: int = 1) -> None:
         self.engine, self.variant, self.size, self.method = engine, variant, size, f"limsi-{variant}"
         self.ledger_ = Ledger(self.method, seed)
         ranking = FAITH * values_of(engine.weights)
@@ -134,5 +133,7 @@ class Limsi:
 
     def load(self, folder: Path) -> None:
         learned = {name: np.array(v) for name, v in self.ledger_.read(folder, self.engine.fingerprint).items()}
+        if learned["products"].shape != self.ridge_.products_.shape:
+            raise InputError("is of a regression on other features; begin again", path=folder)
         self.sums_, self.counts_ = learned["sums"], learned["counts"]
         self.ridge_.products_, self.ridge_.targets_ = learned["products"], learned["targets"]

@@ -13,6 +13,7 @@ from mtloop.bandits.annealing import Annealing
 from mtloop.bandits.exploring import ExpectedLoss, Explorer, Rewarded
 from mtloop.bandits.ledger import Ledger
 from mtloop.bandits.objectives import weighed
+from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.delta import Delta
@@ -140,7 +141,12 @@ class BanditNMT:
         own = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(OWN)}
         self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in own})
         explorer = {name: tensor for name, tensor in own.items() if name.startswith(EXPLORER)}
-        self.explorer.restore({name.removeprefix(EXPLORER): tensor for name, tensor in explorer.items()})
+        try:
+            self.explorer.restore({name.removeprefix(EXPLORER): tensor for name, tensor in explorer.items()})
+        except KeyError as error:
+            raise InputError(
+                f"this delta lacks {error} of {self.method}; was it learned with other settings?"
+            ) from error
         rewards = self.ledger_.rewards_
         rewards.total_, self.ledger_.rewarded_ = float(own[f"{OWN}total"]), set(own[f"{OWN}rewarded"].tolist())
         rewards.heard_, self.updates_ = delta.counters["heard"], delta.counters["updates"]

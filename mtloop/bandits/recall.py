@@ -9,7 +9,7 @@ of lessons: the sentence is the same, and only the translation differs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import torch
@@ -25,6 +25,7 @@ from mtloop.translators.marian.search import Limits, beam
 from mtloop.translators.scopes import Scope
 
 NOTES = "notes/"
+ROUNDING = 1e-9  # equal rewards differ from their mean by as little, and that is no lesson
 
 
 @dataclass
@@ -84,7 +85,8 @@ class OwnMean:
         if not page:
             return self.otherwise.weigh(heard)
         mean = sum(earned.total for earned in page) / sum(earned.times for earned in page)
-        return torch.tensor(heard.reward - mean, dtype=torch.float64)
+        above = heard.reward - mean
+        return torch.tensor(above if abs(above) > ROUNDING else 0.0, dtype=torch.float64)
 
     def tensors(self) -> dict[str, Tensor]:
         notes = {f"{NOTES}{name}": tensor for name, tensor in self.notebook.tensors().items()}
@@ -96,10 +98,12 @@ class OwnMean:
         self.otherwise.restore({name: tensor for name, tensor in tensors.items() if not name.startswith(NOTES)})
 
 
-class Recalling:
+class SecondTries:
     """A new source is drawn; one that was met before gets what earned most, if that was `content` or more on average.
 
     Otherwise it gets the first translation of a search with so many `beams` that was not tried, while there is one.
+    What is said a second time is chosen and not drawn: it teaches by how much it earned above the first, at full
+    weight, which is no step along the gradient of draws, but one away from what failed for this very source.
     """
 
     def __init__(self, drawing: ExpectedLoss, content: float = 0.4, beams: int = 8) -> None:
@@ -109,8 +113,8 @@ class Recalling:
         if beams < 1:
             raise InputError(f"beams = {beams}; expected how many translations are searched for, 1 or more")
         self.notebook, self.content, self.beams = Notebook(), content, beams
-        self.drawing, self.baseline = drawing, OwnMean(self.notebook, drawing.baseline)
-        drawing.baseline = self.baseline
+        self.baseline = OwnMean(self.notebook, drawing.baseline)
+        self.drawing = replace(drawing, baseline=self.baseline)
 
     def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried:
         page = self.notebook.page(source)
@@ -124,11 +128,11 @@ class Recalling:
     def _untried(
         self, scope: Scope, source: Encoded, limits: Limits, page: Mapping[tuple[int, ...], Earned]
     ) -> Iterator[tuple[int, ...]]:
-        """Translations whose text was not said yet, likeliest first; saying nothing is none."""
+        """Translations whose text was not said yet, as a search ranks them; saying nothing is none."""
         model: Marian = scope.model
         tried = {model.target.decode(said) for said in page} | {""}
         for found in beam(model, source, self.beams, limits, scope.extra_bias):
-            if model.target.decode(found.ids).strip() not in tried:
+            if model.target.decode(found.ids) not in tried:
                 yield found.ids
 
     def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:

@@ -26,7 +26,7 @@ from mtloop.report.bandits import BanditResults
 def at_home(task: BanditTask, entrants: Sequence[Entrant], out: Path, jobs: int, oracle: Path | None) -> None:
     """All methods on a task made of a file."""
     task.stream(), task.rater()  # what is wrong with it is found before the first model is loaded
-    _refuse_unread(entrants, oracle)
+    _refuse_unread(entrants, out, oracle)
     if jobs == 1:
         traces = [run_one(task, entrant, out) for entrant in entrants]
     else:
@@ -58,7 +58,7 @@ def on_service(
         raise InputError("a task on a service is --task http://HOST:PORT/TASK, with --key-file FILE")
     if informed := [entrant.method for entrant in entrants if entrant.method in ORACLES]:
         raise InputError(f"{informed[0]} is trained on the references, which a service keeps to itself; leave it out")
-    _refuse_unread(entrants, oracle)
+    _refuse_unread(entrants, out, oracle)
     out.mkdir(parents=True, exist_ok=True)
     traces = [out / f"{entrant.method}.jsonl" for entrant in entrants]
     joined = [_join(service, task, key_file, *both) for both in zip(entrants, traces, strict=True)]
@@ -81,9 +81,10 @@ def _read(entrants: Sequence[Entrant], traces: Sequence[Path]) -> dict[str, list
     return {one.method: Trace.read(path).steps for one, path in zip(entrants, traces, strict=True)}
 
 
-def _refuse_unread(entrants: Sequence[Entrant], oracle: Path | None) -> None:
+def _refuse_unread(entrants: Sequence[Entrant], out: Path, oracle: Path | None) -> None:
     """A trace to hold regret against must be there before an hour of work, unless that work will write it."""
-    if oracle and oracle.stem not in {entrant.method for entrant in entrants}:
+    written = {(out / f"{entrant.method}.jsonl").resolve() for entrant in entrants}
+    if oracle and oracle.resolve() not in written:
         Trace.read(oracle)
 
 

@@ -198,14 +198,14 @@ def recalling(model: Marian, told: Recollecting) -> Explorer:
     """What a source earned before decides what is said of it, and is what a reward is held against."""
     from mtloop.bandits.baselines import RunningMean, SourceRidge
     from mtloop.bandits.critic import Critic
-    from mtloop.bandits.recall import Recalling
+    from mtloop.bandits.recall import SecondTries
 
     width = model.shape.width
     made: dict[str, Callable[[], Baseline]]
     made = {"mean": RunningMean, "ridge": lambda: SourceRidge(width), "critic": lambda: Critic(width, seed=told.seed)}
     if told.expect not in made:
         raise UnknownName("expect", told.expect, made)
-    return Recalling(told.explorer(made[told.expect]()), told.content, told.beams)
+    return SecondTries(told.explorer(made[told.expect]()), told.content, told.beams)
 
 
 def zeroth_order(model: Marian, told: Shaking) -> Explorer:

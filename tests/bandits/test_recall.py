@@ -13,6 +13,7 @@ from helpers.two_armed import RIGHT, SOURCE, WRONG, make_two_armed
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtloop.bandits.annealing import Annealing
 from mtloop.bandits.baselines import Heard, RunningMean
 from mtloop.bandits.nmt import BanditNMT
 from mtloop.bandits.recall import Notebook, OwnMean
@@ -72,7 +73,7 @@ def test_the_better_of_two_translations_is_found_in_a_few_steps(tmp_path: Path) 
     assert said[-3:] == [RIGHT] * 3
 
 
-def test_a_second_try_is_held_against_the_first(small: Marian) -> None:
+def test_a_second_try_is_held_against_the_first() -> None:
     notebook, source = Notebook(), source_of(7)
     baseline = OwnMean(notebook, RunningMean())
     assert float(baseline.weigh(Heard(0.5, 0.3, source))) == pytest.approx(0.2), "a new source: the mean of all"
@@ -82,10 +83,52 @@ def test_a_second_try_is_held_against_the_first(small: Marian) -> None:
     assert float(baseline.weigh(Heard(0.5, 0.3, source_of(8)))) == pytest.approx(0.2)
 
 
+def test_equal_rewards_teach_nothing_not_even_by_rounding() -> None:
+    notebook, source = Notebook(), source_of(7)
+    for _ in range(8):
+        notebook.note(source, [1, 2], 0.7)
+        assert not OwnMean(notebook, RunningMean()).weigh(Heard(0.7, 0.3, source)).any()
+
+
 def test_marks_are_heard_after_learning_has_ended(small: Marian) -> None:
     """Annealing stops the weights, not the memory."""
-    system = made(small, steps=2, start=0.5, decay=1e-30, floor=1e-12)
-    assert len(set(asked(system, 4, lambda proposal: 0.1, demo_pairs()[0][0]))) > 2
+
+    class Ended(Annealing):
+        def pace(self, heard: int) -> float:
+            return 0.0
+
+    system = made(small)
+    system.annealing = Ended(temperature=0.3)
+    assert len(set(asked(system, 4, lambda proposal: 0.1, demo_pairs()[0][0]))) == 4
+    assert not system.updates_
+
+
+@pytest.mark.parametrize("expect", ["mean", "ridge", "critic"])
+def test_sources_that_come_again_survive_a_restart(small: Marian, tmp_path: Path, expect: str) -> None:
+    """Stopped in between, the learner says and becomes the same to the last bit as one that never was."""
+    stayed, resumed = (made(small, rate=0.01, expect=expect) for _ in range(2))
+    segments = [Segment(str(i), demo_pairs()[i % 3][0]) for i in range(9)]
+
+    def go_on(system: BanditNMT, some: list[Segment]) -> list[str]:
+        proposals = [system.propose(one) for one in some[:2]]  # two at once: their rewards come late
+        for one in some[2:]:
+            proposals.append(system.propose(one))
+            system.learn(proposals[-3], Reward(len(proposals[-3].text) % 7 / 10))
+        return [proposal.text for proposal in proposals]
+
+    go_on(stayed, segments[:5])
+    stayed.save(tmp_path)
+    resumed.load(tmp_path)
+    assert go_on(stayed, segments[5:]) == go_on(resumed, segments[5:])
+    one, other = stayed.delta().tensors, resumed.delta().tensors
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_what_was_learned_with_another_expectation_is_refused(small: Marian, tmp_path: Path) -> None:
+    made(small, expect="mean").save(tmp_path)
+    with pytest.raises(InputError, match="other settings"):
+        made(small, expect="ridge").load(tmp_path)
 
 
 def test_only_draws_carry_a_propensity(small: Marian) -> None:
