@@ -1,6 +1,6 @@
-"""What a step of learning from a reward costs against one of learning from a post-edit.
+"""What a step of each method costs against one of `full`: those that learn from post-edits, and from a reward.
 
-    python benchmarks/bandits.py [SEGMENTS]
+    python benchmarks/steps.py [SEGMENTS]
 
 Proposing and learning, on the first segments of the demo document with the embedded model and one thread; the methods
 take turns, and the medians over segments are compared. `again` is the second time the same sentences
@@ -20,10 +20,12 @@ from mtloop.config.rewards import sentence_reward
 from mtloop.core import Judge, Learner, Segment, Truth
 from mtloop.judges import PostEditor, Rater
 
-METHODS = (
-    *("full", "nmt-el", "nmt-el-cv", "nmt-el-recall", "nmt-el-ridge", "nmt-reinforce", "nmt-szo"),
+POST_EDITS = ("full", "lora", "full+memory", "full+memory+copy", "lora+memory+copy")
+REWARDS = (
+    *("nmt-el", "nmt-el-cv", "nmt-el-recall", "nmt-el-ridge", "nmt-reinforce", "nmt-szo"),
     "nmt-el optimiser=adam",
 )
+METHODS = POST_EDITS + REWARDS
 AGAIN = "nmt-el-recall"  # takes longer over what it has met and is not content with
 
 
@@ -33,7 +35,7 @@ def main(segments: int = 40) -> None:
     model = engine.load(engine.model)
     learners = {method: made(method, model) for method in METHODS}
     rater = Rater(sentence_reward("wmt17"))
-    judges: dict[str, Judge] = {method: PostEditor() if method == "full" else rater for method in METHODS}
+    judges: dict[str, Judge] = {method: PostEditor() if method in POST_EDITS else rater for method in METHODS}
     times: dict[str, list[float]] = {method: [] for method in METHODS}
     stream = [(Segment(str(number), source), Truth((target,))) for number, (source, target) in enumerate(pairs())]
     for segment, truth in stream[:segments]:
