@@ -29,8 +29,10 @@ def new_key() -> bytes:
 
 
 def new_token() -> str:
-    """A name that cannot be guessed."""
-    return secrets.token_urlsafe(KEY)
+    """A name that cannot be guessed, and that no command line takes for an option: hexadecimal, so it never begins
+    with a dash.
+    """
+    return secrets.token_hex(KEY)
 
 
 def seal(key: bytes, place: Place) -> str:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtloop.data.layout import Layout
-from mtloop.service.seal import Place, new_key, seal, unseal
+from mtloop.service.seal import Place, new_key, new_token, seal, unseal
+from mtloop.service.tables import runs
 
 LAYOUTS = st.builds(
     lambda normal, held_out, blocks: Layout(normal + held_out, held_out, blocks if held_out else 0),
@@ -54,3 +55,11 @@ def test_an_id_is_its_place_and_nothing_else(one: Place, other: Place) -> None:
 @given(st.text())
 def test_what_is_no_id_is_none(text: str) -> None:
     assert unseal(new_key(), text) is None
+
+
+def test_names_of_runs_can_be_given_to_a_command() -> None:
+    """Of names over the url-safe alphabet, one in 64 begins with a dash and is taken for an option."""
+    names = {new_token() for _ in range(1000)}
+    assert len(names) == 1000
+    assert not [name for name in names if name.startswith("-")]
+    assert max(map(len, names)) <= runs.c.token.type.length
