@@ -24,6 +24,7 @@ EPILOG = """
 Examples:
   mtloop bandit --task office.tsv --held-out 200 --blocks 6 --out out/office
   mtloop bandit --task office.tsv --methods baseline,nmt-el-cv --set scope=bias --set rate=0.05 --out out/bias
+  mtloop bandit --task office.tsv --skip 5000 --limit 4800 --held-out 100 --blocks 4 --out out/later
   mtloop bandit --task office.tsv --methods baseline,nmt-el --thumbs 0.4 --out out/thumbs
   mtloop bandit --task office.tsv --methods baseline,nmt-el-cv --oracle nmt-oracle --out out/regret
   mtloop bandit --task office.tsv --methods baseline,domain-adaptation --set general=train.tsv --out out/domain
@@ -45,6 +46,8 @@ Killed and started again, it goes on where it was.
 @click.option("--delay", default=0, show_default=True, type=NUMBER, help="Sentences until a reward is learned from.")
 @click.option("--columns", default="", metavar="source=A,target=B", help="Names of the columns in a FILE.")
 @click.option("--shuffle", default=0, type=int, metavar="SEED", help="Shuffle a FILE first.")
+@click.option("--skip", default=0, type=NUMBER, help="Leave out the first N sentences of a FILE.")
+@click.option("--distinct", is_flag=True, help="Leave out exact repeats of a source in a FILE.")
 @click.option("--limit", default=0, type=NUMBER, help="At most N sentences of a FILE.")
 @click.option("--held-out", default=0, type=NUMBER, help="Sentences, off its end, of the block that is laid in.")
 @click.option("--blocks", default=0, type=NUMBER, help="How often: at the start, at regular intervals, at the end.")
@@ -73,7 +76,21 @@ def command(
     known = out / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
     if "://" in task:
         refuse_idle(
-            context, ("columns", "shuffle", "limit", "held_out", "blocks", "reward", "noise", "thumbs", "seed", "delay")
+            context,
+            (
+                "columns",
+                "shuffle",
+                "skip",
+                "distinct",
+                "limit",
+                "held_out",
+                "blocks",
+                "reward",
+                "noise",
+                "thumbs",
+                "seed",
+                "delay",
+            ),
         )
         on_service(task, entrants, out, jobs, key_file, known)
         return

@@ -14,7 +14,7 @@ from mtloop.core.loop import Blocks, Delay, Each, Schedule
 from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Segment, Truth
-from mtloop.data import first, parse_columns, read, shuffled, without_repeats
+from mtloop.data import cut, parse_columns, read
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,8 @@ class Experiment:
 
     def stream(self) -> list[tuple[Segment, Truth]]:
         """The data, shuffled, cut and thinned as asked for, in this order."""
-        stream = list(read(Path(self.data), columns=parse_columns(self.columns)))
-        if self.shuffle:
-            stream = shuffled(stream, self.shuffle)
-        stream = stream[self.skip :]
-        if self.distinct:
-            stream = list(without_repeats(stream))
-        return list(first(stream, self.limit)) if self.limit else stream
+        stream = read(Path(self.data), columns=parse_columns(self.columns))
+        return cut(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
 
     def learner(self, model: Model | None) -> Learner:
         return make_learner(self.method, model, settings_of(self.method, self.settings))

@@ -17,7 +17,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
-from mtloop.data import first, parse_columns, read, shuffled
+from mtloop.data import cut, parse_columns, read
 from mtloop.data.layout import Layout
 from mtloop.judges.rater import Rater
 
@@ -34,6 +34,8 @@ class BanditTask:
     data: str
     columns: str = ""
     shuffle: int = 0
+    skip: int = 0
+    distinct: bool = False
     limit: int = 0
     held_out: int = 0
     blocks: int = 0
@@ -45,11 +47,12 @@ class BanditTask:
 
     @cached_property
     def _pairs(self) -> list[tuple[Segment, Truth]]:
-        pairs = list(read(Path(self.data), columns=parse_columns(self.columns)))
-        pairs = shuffled(pairs, self.shuffle) if self.shuffle else pairs
-        pairs = list(first(pairs, self.limit)) if self.limit else pairs
+        stream = read(Path(self.data), columns=parse_columns(self.columns))
+        pairs = cut(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
         if not pairs:
-            raise InputError("holds no sentences", path=self.data)
+            raise InputError(
+                f"holds no sentences after the first {self.skip}" if self.skip else "holds no sentences", path=self.data
+            )
         return pairs
 
     @cached_property

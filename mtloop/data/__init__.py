@@ -9,7 +9,7 @@ from mtloop.data.corpus import Corpus, Pair, Reader, Request
 from mtloop.data.files import read_lines
 from mtloop.data.rankings import is_human, read_ranking
 from mtloop.data.readers import READERS, read, stream
-from mtloop.data.streams import by_blocks, by_document, first, repeated, shuffled, without_repeats
+from mtloop.data.streams import by_blocks, by_document, cut, first, repeated, shuffled, without_repeats
 from mtloop.data.tables import parse_columns
 from mtloop.data.text import pairs, read_aligned, read_parallel
 
@@ -29,6 +29,7 @@ __all__ = [
     "Request",
     "by_blocks",
     "by_document",
+    "cut",
     "first",
     "is_human",
     "pairs",

@@ -78,6 +78,24 @@ def without_repeats(stream: Iterable[tuple[Segment, T]]) -> Iterator[tuple[Segme
             yield segment, truth
 
 
+def cut(
+    stream: Iterable[tuple[Segment, T]], *, shuffle: int = 0, skip: int = 0, distinct: bool = False, limit: int = 0
+) -> list[tuple[Segment, T]]:
+    """The part of a stream that is asked for: shuffled, without its first `skip`, without repeats, `limit` of it.
+
+    A seed and a limit of 0 mean as it is and all of it.
+
+    >>> from mtloop.data.text import pairs
+    >>> stream = pairs(["Save.", "Undo.", "Save.", "Undo.", "Close."], [""] * 5)
+    >>> [segment.id for segment, _ in cut(stream, skip=1, distinct=True, limit=2)]
+    ['2', '3']
+    """
+    kept = shuffled(stream, shuffle) if shuffle else list(stream)
+    kept = kept[skip:]
+    kept = list(without_repeats(kept)) if distinct else kept
+    return list(first(kept, limit)) if limit else kept
+
+
 def _again(segment: Segment, turn: int, taken: set[str]) -> Segment:
     name = f"{segment.id}#{turn}"
     if name in taken:

@@ -69,6 +69,20 @@ def test_killed_and_started_again_it_goes_on_in_other_processes(mtloop: Mtloop, 
     assert {path.name: path.read_bytes() for path in out.glob("*.jsonl")} == whole
 
 
+def test_a_part_of_a_file_is_cut_as_mtloop_run_cuts_it(mtloop: Mtloop, data: Path) -> None:
+    """Repeats are left out before the count, so that a limit says how many sentences there are."""
+    later = "".join("\t".join(pair) + "\n" for pair in [*PAIRS[12:], *PAIRS[:3]])
+    data.write_text(data.read_text(encoding="utf-8") + later, encoding="utf-8")
+    cut = ("--skip", 12, "--distinct", "--limit", 4)
+    out, alone = data.parent / "out", data.parent / "run.jsonl"
+    said = mtloop("bandit", "--task", data, *cut, "--methods", "copy-source", "--jobs", 1, "--out", out)
+    assert said.code == 0, said.err
+    assert mtloop("run", "--data", data, *cut, "--method", "copy-source", "--out", alone).code == 0
+    expected = [source for source, _ in [*PAIRS[12:], *PAIRS[:2]]]
+    for trace in (out / "copy-source.jsonl", alone):
+        assert [step.proposal.segment.source for step in Trace.read(trace).steps] == expected
+
+
 def test_noisy_raters_are_heard_and_the_table_says_what_it_was_worth(mtloop: Mtloop, data: Path) -> None:
     out = data.parent / "out"
     said = mtloop("bandit", "--task", data, "--methods", "copy-source", "--thumbs", 0.9, "--jobs", 1, "--out", out)
@@ -143,6 +157,7 @@ def test_an_oracle_is_trained_for_the_purpose(mtloop: Mtloop, data: Path, model:
         (("--methods", ","), "names no method"),
         (("--methods", "copy-source", "--smt-model", "x"), "no method here takes --smt-model"),
         (("--methods", "smt-el-cv-adam"), "--model FOLDER"),
+        (("--methods", "copy-source", "--skip", "14"), "holds no sentences after the first 14"),
         (("--methods", "copy-source", "--blocks", "3"), "--held-out"),
         (("--methods", "copy-source", "--held-out", "3"), "at least 2 times"),
         (("--methods", "copy-source", "--thumbs", "2"), "thumb"),
