@@ -14,13 +14,13 @@ import click
 from mtloop.cli import remembering
 from mtloop.cli.inputs import PATH, Inputs
 from mtloop.cli.run import experiment_options, make_experiment
+from mtloop.config.names import COMPARED
 from mtloop.core.errors import MtloopError
 
 if TYPE_CHECKING:
     from mtloop.config.experiment import Experiment
     from mtloop.metrics.reliability import Reliability
 
-METHODS = "baseline,bias,top,fixed,full,lasso,lora+memory+copy"
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-ca"
 ADAPTING = "smt-adapting"  # the method whose memory the 2012 paper looks into
 DOCUMENTS = 6  # as many as it has
@@ -40,7 +40,7 @@ Killed and started again, it goes on where it was.
 
 @click.command(epilog=EPILOG)
 @experiment_options
-@click.option("--methods", default=METHODS, show_default=True, help="Methods to compare; the first is the baseline.")
+@click.option("--methods", default=COMPARED, show_default=True, help="Methods to compare; the first is the baseline.")
 @click.option(
     "--out", type=PATH, default="compared", show_default=True, help="Folder for traces, tables and the report."
 )

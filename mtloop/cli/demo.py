@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from mtloop.cli.inputs import PATH, Inputs
+from mtloop.config.names import COMPARED
 
-METHODS = "baseline,bias,top,fixed,full,lasso,lora+memory+copy"
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-u,slope-ca"
 BLOCK_WORDS = 250  # the document is short, and so are its blocks
 
@@ -37,7 +37,7 @@ def command(out: Path, recorded: bool) -> None:
 def compare_methods(demo: Path, out: Path) -> None:
     from mtloop.cli.compare import compare_traces, run_all
 
-    traces = run_all(METHODS.split(","), out, 2, "de", {"data": demo / "manual.en-de.tsv"})
+    traces = run_all(COMPARED.split(","), out, 2, "de", {"data": demo / "manual.en-de.tsv"})
     compare_traces(traces, out, METRICS, "de", BLOCK_WORDS)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mtloop.cli.inputs import PATH
+from mtloop.config.names import DEFAULT
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _with(command: Any, options: tuple[Any, ...]) -> Any:
 
 @click.command(epilog=EPILOG)
 @experiment_options
-@click.option("--method", help="baseline, full, memory, lasso, smt-adapting ...  [default: lora+memory+copy]")
+@click.option("--method", help=f"baseline, full, memory, lasso, smt-adapting ...  [default: {DEFAULT}]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
 @click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
 @click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")

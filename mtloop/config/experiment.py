@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mtloop.config.engines import Engine, Model, engine_of, schedule_of
-from mtloop.config.methods import DEFAULT, make_learner, settings_of
+from mtloop.config.methods import make_learner, settings_of
+from mtloop.config.names import DEFAULT
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.loop import Blocks, Delay, Each, Schedule
 from mtloop.core.protocols import Learner

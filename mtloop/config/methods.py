@@ -212,7 +212,6 @@ _NEURAL = (
 )
 METHODS: dict[str, Callable[..., Learner]] = {method.name: method for method in _NEURAL}
 METHODS["copy-source"] = copy_source
-DEFAULT = "lora+memory+copy"
 
 
 def make_learner(method: str, model: Any, settings: Mapping[str, JSON] | None = None) -> Learner:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mtloop.config.methods import DEFAULT, METHODS, make_learner, takes_model
+from mtloop.config.methods import METHODS, make_learner, takes_model
+from mtloop.config.names import DEFAULT
 from mtloop.core import PostEdit, Proposal, Segment
 from mtloop.core.protocols import Forgetful
 from mtloop.translators.marian.find import find_model
