@@ -13,7 +13,7 @@ EPILOG = """
 \b
 Examples:
   mtloop model info en-de
-  mtloop model info full.state/000000200/delta.safetensors   (what was learned, and how much it costs)
+  mtloop model info full.state   (what was learned, and how much it costs)
   mtloop model convert opus-mt-en-it opus-mt-en-it-safe     (a hub model that only has a .bin)
   mtloop model choose --data heldout.tsv --out fixed.json    (what method `fixed` learns)
 """
@@ -42,7 +42,7 @@ def convert(folder: Path, out: Path, half: bool) -> None:
 @click.argument("name", default="en-de")
 def info(name: str) -> None:
     """Say what a model is: shape, vocabularies, parameters, fingerprint; or what a delta holds, and its size."""
-    if name.endswith(".safetensors"):
+    if name.rstrip("/").endswith((".safetensors", ".state")):
         _info_of_delta(name)
         return
     from mtloop.translators.marian.find import find_model
@@ -59,11 +59,14 @@ def info(name: str) -> None:
 
 
 def _info_of_delta(path: str) -> None:
+    from mtloop.config.deltas import find_delta
     from mtloop.translators.delta import Delta
 
-    delta = Delta.read(path)
+    delta = Delta.read(find_delta(Path(path)))
+    heard = "heard" in delta.counters
+    learned = f"{delta.counters['heard']:,} rewards" if heard else f"{delta.counters['lessons']:,} lessons"
     click.echo(f"method       {delta.method}")
-    click.echo(f"learned      {delta.counters['lessons']:,} lessons, {delta.counters['updates']:,} updates")
+    click.echo(f"learned      {learned}, {delta.counters['updates']:,} updates")
     click.echo(f"parameters   {delta.parameters:,}")
     click.echo(f"memory       {delta.remembered:,} segments")
     click.echo(f"bytes        {delta.size:,}")

@@ -24,6 +24,7 @@ Examples:
   mtloop run --data manual.tsv --method full --out full.jsonl
   mtloop run --data manual.tsv --method full --out full.jsonl --resume      (after it was stopped or killed)
   mtloop run --data manual.tsv --method lasso --set strength=1e-3 --limit 500 --out lasso.jsonl
+  mtloop run --data tuesday.tsv --delta monday.state --out tuesday.jsonl
   mtloop run --config experiment.toml --out run.jsonl
   mtloop run --data manual.tsv --method smt-adapting --model smt-model --shuffle 1 --out smt.jsonl
 """
@@ -69,6 +70,9 @@ def _with(command: Any, options: tuple[Any, ...]) -> Any:
 @click.command(epilog=EPILOG)
 @experiment_options
 @click.option("--method", help=f"baseline, full, memory, lasso, smt-adapting ...  [default: {DEFAULT}]")
+@click.option(
+    "--delta", type=PATH, help="Begin with what was learned before: a file, or RUN.state. Its method is the default."
+)
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
 @click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
 @click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")
@@ -102,6 +106,10 @@ def make_experiment(
     table: dict[str, Any] = Experiment.from_toml(config) if config else {}
     table |= {name: value for name, value in options.items() if value is not None}
     settings = dict(table.pop("settings", {})) | dict(map(setting, pairs)) | ({"beams": beam} if beam else {})
+    if table.get("delta"):
+        from mtloop.config.deltas import read_delta
+
+        table = {"method": read_delta(Path(table["delta"])).method} | table | {"delta": str(table["delta"])}
     if "data" not in table:
         raise InputError('a run needs data: --data FILE, or data = "FILE" in the TOML')
     refuse_idle_model(table.get("method", ""), table.get("model"))

@@ -16,7 +16,7 @@ EPILOG = """
 Examples:
   echo 'Save the file.' | mtloop translate
   mtloop translate --model smt-model < manual.en.txt > manual.de.txt
-  mtloop translate --delta full.state/000000200/delta.safetensors < manual.en.txt > manual.de.txt
+  mtloop translate --delta full.state < manual.en.txt > manual.de.txt
 """
 
 
@@ -27,7 +27,9 @@ Examples:
     show_default=True,
     help="The embedded en-de, a folder (neural or statistical), or a hub name.",
 )
-@click.option("--delta", type=PATH, help="What was learned before: a delta over this model.")
+@click.option(
+    "--delta", type=PATH, help="What was learned before over this model: a file, or RUN.state, the newest in it."
+)
 @click.option("--beam", default=1, show_default=True, type=click.IntRange(min=1), help="Hypotheses side by side.")
 @click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1))
 def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
@@ -49,18 +51,17 @@ def _statistical(model: str, delta: Path | None, beam: int) -> Callable[[str], s
 
 
 def _neural(model: str, delta: Path | None, beam: int, threads: int) -> Callable[[str], str]:
+    from mtloop.config.deltas import read_delta, take_up
     from mtloop.config.engines import set_threads
     from mtloop.config.methods import make_learner
     from mtloop.core.types import Segment
-    from mtloop.translators.adaptive import AdaptiveNMT
-    from mtloop.translators.delta import Delta
     from mtloop.translators.marian.find import find_model
     from mtloop.translators.marian.model import Marian
 
     set_threads(threads)
-    learned = Delta.read(delta) if delta else None
+    learned = read_delta(delta) if delta else None
     base = Marian.load(find_model(model))
-    learner = make_learner(learned.method if learned else "baseline", base, {"beams": beam})
-    if learned and isinstance(learner, AdaptiveNMT):
-        learner.become(learned)
+    learner = make_learner(method := learned.method if learned else "baseline", base, {"beams": beam})
+    if learned:
+        take_up(learner, method, learned)
     return lambda line: learner.propose(Segment("", line)).text

@@ -5,8 +5,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 
+from mtloop.config.deltas import find_delta, read_delta, take_up
 from mtloop.config.engines import Engine, Model, engine_of, schedule_of
 from mtloop.config.methods import make_learner, settings_of
 from mtloop.config.names import DEFAULT
@@ -23,7 +25,8 @@ class Experiment:
     """Everything that decides what a run does.
 
     `schedule` is `each`, `delay:K` or `blocks:WORDS` (`blocks:WORDS:unfair` learns a block before translating it).
-    A model or schedule that is not named is the one the method's engine takes.
+    A model or schedule that is not named is the one the method's engine takes. `delta` is what was learned
+    before, with which the run begins.
     """
 
     data: str
@@ -36,6 +39,7 @@ class Experiment:
     distinct: bool = False
     schedule: str = ""
     threads: int = 1
+    delta: str = ""
     settings: Mapping[str, JSON] = field(default_factory=dict)
 
     @classmethod
@@ -53,7 +57,9 @@ class Experiment:
     def header(self, model: Model | None) -> Header:
         """What it takes to run it again."""
         config: dict[str, JSON] = {
-            name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("settings", "threads")
+            name: getattr(self, name)
+            for name in self.__dataclass_fields__
+            if name not in ("settings", "threads", "delta")
         }
         config["data"] = Path(self.data).name
         config |= {"model": self.model or self.engine.model, "schedule": schedule_of(self.method, self.schedule)}
@@ -61,6 +67,8 @@ class Experiment:
             "fingerprint": model.fingerprint if model else "",
             "settings": settings_of(self.method, self.settings),
         }
+        if self.delta:
+            config["delta"] = blake2b(find_delta(Path(self.delta)).read_bytes(), digest_size=8).hexdigest()
         return Header(config=config, seed=self.shuffle, versions=self.engine.versions(), threads=self.threads)
 
     @property
@@ -79,7 +87,11 @@ class Experiment:
         return cut(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
 
     def learner(self, model: Model | None) -> Learner:
-        return make_learner(self.method, model, settings_of(self.method, self.settings))
+        """The method over this model, as it stands at the start."""
+        learner = make_learner(self.method, model, settings_of(self.method, self.settings))
+        if self.delta:
+            take_up(learner, self.method, read_delta(Path(self.delta)))
+        return learner
 
     def when(self) -> Schedule:
         match schedule_of(self.method, self.schedule).split(":"):

@@ -12,8 +12,10 @@ import pytest
 from helpers.said import Said
 from helpers.tiny_marian import demo_pairs, write_tiny
 
-from mtloop.config.methods import settings_of
-from mtloop.core import Trace
+from mtloop.config.deltas import read_delta, take_up
+from mtloop.config.methods import make_learner, settings_of
+from mtloop.core import Segment, Trace
+from mtloop.translators.marian.model import Marian
 
 Call = Callable[..., Said]
 SEGMENTS = 12
@@ -251,6 +253,71 @@ def test_translate_takes_a_delta(model: Path, data: Path, tmp_path: Path) -> Non
     )
     assert plain.stdout.count("\n") == learned.stdout.count("\n") == 3
     assert learned.stdout != plain.stdout
+
+
+def said_in(trace: Path) -> list[str]:
+    return [step.proposal.text for step in Trace.read(trace).steps]
+
+
+def test_a_run_goes_on_from_what_another_learned(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    """Two days in two runs are one run of two days."""
+    stream = ["run", "--data", data, "--model", model, "--set", "rate=0.1"]
+    whole, monday, tuesday = (tmp_path / f"{name}.jsonl" for name in ("whole", "monday", "tuesday"))
+    assert mtloop(*stream, "--method", "lora+memory", "--limit", 6, "--out", whole).code == 0
+    assert mtloop(*stream, "--method", "lora+memory", "--limit", 3, "--out", monday).code == 0
+    later = [*stream, "--skip", 3, "--limit", 3, "--delta", tmp_path / "monday.state", "--out", tuesday]
+    assert mtloop(*later).code == 0
+    assert said_in(monday) + said_in(tuesday) == said_in(whole)
+    header = Trace.read(tuesday).header.config
+    assert header["method"] == "lora+memory"
+    assert header["delta"]
+    deltas = [read_delta(tmp_path / f"{name}.state") for name in ("whole", "tuesday")]
+    assert deltas[0].counters == deltas[1].counters
+    assert deltas[0].tensors.keys() == deltas[1].tensors.keys()
+    assert all(deltas[0].tensors[name].equal(deltas[1].tensors[name]) for name in deltas[0].tensors)
+    again = mtloop(*later, "--resume", "--delta", tmp_path / "whole.state")
+    assert again.code == 2
+    assert "is of another run" in again.err
+
+
+def test_a_delta_that_a_run_cannot_go_on_from(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    assert mtloop("run", "--data", data, "--model", model, "--limit", 2, "--out", tmp_path / "r.jsonl").code == 0
+    (tmp_path / "empty.state").mkdir()
+    state, out = tmp_path / "r.state", tmp_path / "s.jsonl"
+    for method, delta, message in (
+        (["--method", "full"], state, "learned with method 'lora+memory+copy', not 'full'"),
+        (["--method", "nmt-el"], state, "leave out --delta"),
+        ([], tmp_path / "none.safetensors", "no such delta"),
+        ([], tmp_path / "empty.state", "holds no snapshot"),
+    ):
+        said = mtloop("run", "--data", data, "--model", model, *method, "--delta", delta, "--out", out)
+        assert (said.code, said.err.count("\n")) == (2, 1), said.err
+        assert message in said.err
+        assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [({"optimiser": "adam", "rate": "0.05"}, "full"), ({"scope": "lora", "rate": "0.5"}, "lora")],
+)
+def test_what_was_learned_from_rewards_translates(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path, settings: dict[str, str], method: str
+) -> None:
+    chosen = [word for pair in settings.items() for word in ("--set", "=".join(pair))]
+    given = ["--task", data, "--model", model, "--limit", 6, "--jobs", 1, "--out", tmp_path]
+    assert mtloop("bandit", *given, "--methods", "nmt-el-cv", *chosen).code == 0
+    state = tmp_path / "nmt-el-cv.state"
+    assert "learned      6 rewards, " in mtloop("model", "info", state).out
+    learned, base = read_delta(state), Marian.load(model)
+    assert learned.method == method
+    speaker, drawing = make_learner(method, base), make_learner("nmt-el-cv", base, settings_of("nmt-el-cv", settings))
+    take_up(speaker, method, learned)
+    drawing.load(state / "000000006")  # type: ignore[attr-defined]
+    for name, tensor in drawing.scope.model.weights.items():  # type: ignore[attr-defined]
+        assert tensor.equal(speaker.model.weights[name])  # type: ignore[attr-defined]
+    command = [sys.executable, "-m", "mtloop", "translate", "--model", model, "--delta", state]
+    said = subprocess.run(command, input="Open\nSave\n", text=True, capture_output=True, check=True).stdout
+    assert said.splitlines() == [speaker.propose(Segment("", source)).text for source in ("Open", "Save")]
 
 
 def test_a_delta_for_another_base(mtloop: Call, data: Path, model: Path, tmp_path: Path) -> None:
