@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -14,32 +14,21 @@ class Cache(Generic[K, V]):
     """The least recently used goes first.
 
     >>> cache = Cache(2)
-    >>> cache.update({1: "a", 2: "b"}); cache[1]; cache.update({3: "c"})
+    >>> cache.update({1: "a", 2: "b"}); cache.get(1); cache.update({3: "c"})
     'a'
-    >>> cache.missing([1, 2, 3])
-    [2]
+    >>> cache.get(1), cache.get(2), cache.get(3)
+    ('a', None, 'c')
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._items: OrderedDict[K, V] = OrderedDict()
 
-    def __getitem__(self, key: K) -> V:
+    def get(self, key: K) -> V | None:
+        if key not in self._items:
+            return None
         self._items.move_to_end(key)
         return self._items[key]
-
-    def get(self, key: K) -> V | None:
-        return self[key] if key in self._items else None
-
-    def missing(self, keys: Iterable[K]) -> list[K]:
-        """Those of the keys that are not here; the others count as used."""
-        absent = []
-        for key in keys:
-            if key in self._items:
-                self._items.move_to_end(key)
-            else:
-                absent.append(key)
-        return absent
 
     def update(self, items: Mapping[K, V]) -> None:
         self._items.update(items)

@@ -8,8 +8,9 @@ before that transaction, so the lock is short.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from mtloop.config.rewards import noise_of, perceived, sentence_reward, statistics
 from mtloop.service.batches import Batches
@@ -73,6 +74,9 @@ class Valued:
     checkpoint: Checkpoint | None = None
 
 
+Loaded: TypeAlias = Mapping[tuple[int, int], Sentence]
+
+
 @dataclass
 class _Page:
     """What a transaction is going to write."""
@@ -88,7 +92,8 @@ class Desk:
 
     def __init__(self, store: Store, remembered: int = 20_000) -> None:
         self._store = store
-        self._sentences: Cache[int, Sentence] = Cache(remembered)
+        # By the epoch they were read in as well: another task may take the id of one that was deleted.
+        self._sentences: Cache[tuple[int, int], Sentence] = Cache(remembered)
         self._asking: Batches[Asked, Given | Problem | Stale] = Batches(self._serve, is_outage)
         self._handing: Batches[HandedIn, Rewarded | Problem | Stale] = Batches(self._take, is_outage)
 
@@ -105,21 +110,14 @@ class Desk:
         await self._handing.drain()
 
     def forget(self) -> None:
-        """Drop what is remembered of the data: a task may have been deleted."""
+        """Drop what is remembered of the data: its epoch is over."""
         self._sentences.clear()
 
     async def _serve(self, batch: Sequence[Asked]) -> Sequence[Given | Problem | Stale]:
         standings, epoch = await self._store.standings({asked.run.id for asked in batch})
         places = [(asked, standings[asked.run.id].place) for asked in batch if asked.run.id in standings]
-        await self._load(places)
-        return [self._served(asked, standings.get(asked.run.id), epoch) for asked in batch]
-
-    def _served(self, asked: Asked, standing: Standing | None, epoch: int) -> Given | Problem | Stale:
-        if standing is None:
-            return UNKNOWN_RUN
-        if epoch != asked.epoch:
-            return Stale()
-        return STOPPED if asked.task.stopped else self._pending(asked, standing) or END
+        loaded = await self._load(places)
+        return [_served(asked, standings.get(asked.run.id), epoch, loaded) for asked in batch]
 
     async def _take(self, batch: Sequence[HandedIn]) -> Sequence[Rewarded | Problem | Stale]:
         valued = await self._value(batch)
@@ -128,30 +126,20 @@ class Desk:
             page = _Page()
             results = [await self._enter(one, standings, epoch, page, ledger) for one in valued]
             await _write(page, ledger)
-        await self._load((handed, standings[handed.run.id].place) for handed in batch if handed.run.id in standings)
+        following = [(handed, standings[handed.run.id].place) for handed in batch if handed.run.id in standings]
+        loaded = await self._load(following)
         return [
-            result if not isinstance(result, float) else self._rewarded(handed, result, standings[handed.run.id])
+            result
+            if not isinstance(result, float)
+            else Rewarded(handed.id, result, _pending(handed, standings[handed.run.id], loaded))
             for handed, result in zip(batch, results, strict=True)
         ]
 
     async def _value(self, batch: Sequence[HandedIn]) -> list[Valued]:
         placed = [(handed, unseal(handed.run.key, handed.id)) for handed in batch]
         known = [(handed, place) for handed, place in placed if place is not None]
-        await self._load(known + [(handed, Place(place.lap, place.position + 1)) for handed, place in known])
-        return [Valued(handed, None) if place is None else self._worth(handed, place) for handed, place in placed]
-
-    def _worth(self, handed: HandedIn, place: Place) -> Valued:
-        sentence = self._sentence(handed.task, place.position)
-        if sentence is None:
-            return Valued(handed, None)
-        score = sentence_reward(handed.task.reward)(handed.translation, sentence.reference)
-        seed = f"{handed.run.key.hex()}:{place.lap}:{place.position}"
-        reward = perceived(score, noise_of(handed.task.noise), seed)
-        block = handed.task.layout.block(place.position)
-        checkpoint = None
-        if block is not None:
-            checkpoint = Checkpoint(block, 1, reward, score, statistics(handed.translation, sentence.reference))
-        return Valued(handed, place, score, reward, sentence.oracle or 0.0, checkpoint)
+        loaded = await self._load(known + [(handed, Place(place.lap, place.position + 1)) for handed, place in known])
+        return [Valued(handed, None) if place is None else _worth(handed, place, loaded) for handed, place in placed]
 
     async def _enter(
         self, valued: Valued, standings: dict[int, Standing], epoch: int, page: _Page, ledger: Ledger
@@ -175,29 +163,53 @@ class Desk:
         standings[handed.run.id] = _accept(valued, place, standing, page)
         return valued.reward
 
-    def _rewarded(self, handed: HandedIn, reward: float, standing: Standing) -> Rewarded:
-        return Rewarded(handed.id, reward, self._pending(handed, standing))
-
-    def _pending(self, asked: Asked, standing: Standing) -> Given | None:
-        sentence = self._sentence(asked.task, standing.position)
-        return None if sentence is None else Given(seal(asked.run.key, standing.place), sentence.source)
-
-    def _sentence(self, task: Task, position: int) -> Sentence | None:
-        """What stands at a position, once loaded; None beyond the end."""
-        if position >= task.samples:
-            return None
-        return self._sentences[sentence_id(task.id, task.layout.at(position))]
-
-    async def _load(self, places: Iterable[tuple[Asked, Place]]) -> None:
-        """Remember the sentences at these places."""
-        wanted = {
-            sentence_id(asked.task.id, asked.task.layout.at(place.position))
-            for asked, place in places
-            if place.position < asked.task.samples
-        }
-        missing = self._sentences.missing(wanted)
+    async def _load(self, places: Iterable[tuple[Asked, Place]]) -> Loaded:
+        """The sentences at these places, from what is remembered where possible; none where a task was deleted."""
+        wanted = [_key(asked, place.position) for asked, place in places if place.position < asked.task.samples]
+        loaded = {key: known for key in wanted if (known := self._sentences.get(key)) is not None}
+        missing = {key for key in wanted if key not in loaded}
         if missing:
-            self._sentences.update(await self._store.sentences(missing))
+            read = await self._store.sentences({number for _, number in missing})
+            found = {key: read[key[1]] for key in missing if key[1] in read}
+            self._sentences.update(found)
+            loaded |= found
+        return loaded
+
+
+def _key(asked: Asked, position: int) -> tuple[int, int]:
+    return asked.epoch, sentence_id(asked.task.id, asked.task.layout.at(position))
+
+
+def _sentence(asked: Asked, position: int, loaded: Loaded) -> Sentence | None:
+    """What stands at a position; None beyond the end."""
+    return loaded.get(_key(asked, position)) if position < asked.task.samples else None
+
+
+def _pending(asked: Asked, standing: Standing, loaded: Loaded) -> Given | None:
+    sentence = _sentence(asked, standing.position, loaded)
+    return None if sentence is None else Given(seal(asked.run.key, standing.place), sentence.source)
+
+
+def _served(asked: Asked, standing: Standing | None, epoch: int, loaded: Loaded) -> Given | Problem | Stale:
+    if standing is None:
+        return UNKNOWN_RUN
+    if epoch != asked.epoch:
+        return Stale()
+    return STOPPED if asked.task.stopped else _pending(asked, standing, loaded) or END
+
+
+def _worth(handed: HandedIn, place: Place, loaded: Loaded) -> Valued:
+    sentence = _sentence(handed, place.position, loaded)
+    if sentence is None:
+        return Valued(handed, None)
+    score = sentence_reward(handed.task.reward)(handed.translation, sentence.reference)
+    seed = f"{handed.run.key.hex()}:{place.lap}:{place.position}"
+    reward = perceived(score, noise_of(handed.task.noise), seed)
+    block = handed.task.layout.block(place.position)
+    checkpoint = None
+    if block is not None:
+        checkpoint = Checkpoint(block, 1, reward, score, statistics(handed.translation, sentence.reference))
+    return Valued(handed, place, score, reward, sentence.oracle or 0.0, checkpoint)
 
 
 def _accept(valued: Valued, place: Place, standing: Standing, page: _Page) -> Standing:

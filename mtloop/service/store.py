@@ -36,7 +36,7 @@ from mtloop.service.nouns import (
     Submission,
     Task,
 )
-from mtloop.service.problems import NO_MORE_PASSES, UNFINISHED, Problem
+from mtloop.service.problems import NO_MORE_PASSES, UNFINISHED, UNKNOWN_RUN, Problem
 from mtloop.service.seal import Place, new_key, new_token
 from mtloop.service.tables import (
     STATISTICS,
@@ -111,7 +111,7 @@ _TASK = tuple(column for column in tasks.c if column.name not in ("ready", "crea
 _ON_LAP = sa.and_(laps.c.run_id == runs.c.id, laps.c.lap == runs.c.lap)
 
 _STANDINGS = sa.select(runs.c.id, *_LAP, _EPOCH.label("epoch")).join(laps, _ON_LAP).where(among(runs.c.id))
-_LOCKED = _STANDINGS.order_by(runs.c.id).with_for_update(of=runs)
+_LOCK = sa.select(runs.c.id).where(among(runs.c.id)).order_by(runs.c.id).with_for_update()
 _SENTENCES = sa.select(sentences).where(among(sentences.c.id))
 _RECORDED = sa.select(submissions).where(
     submissions.c.run_id == sa.bindparam("run"),
@@ -361,7 +361,9 @@ class Store:
         """The next pass, if the run is in none beyond `passes` (0: any number) and has done `whole` of this one."""
         now = time.time()
         async with self._writing() as connection:
-            standing = (await _locked(connection, [run.id]))[0][run.id]
+            standing = (await _locked(connection, [run.id]))[0].get(run.id)
+            if standing is None:
+                return UNKNOWN_RUN
             if passes and standing.lap >= passes:
                 return NO_MORE_PASSES
             if whole is not None and standing.position < whole:
@@ -536,7 +538,14 @@ class Ledger:
 
 
 async def _locked(connection: AsyncConnection, run_ids: Sequence[int]) -> tuple[dict[int, Standing], int]:
-    rows = (await connection.execute(_LOCKED, {"ids": list(run_ids)})).all()
+    """Where runs stand, once they are locked.
+
+    PostgreSQL reads as of the beginning of a statement: one that waits for a lock does not see what it waited for, so
+    standings are read by a second one. SQLite has one writer at a time, and nobody waits here.
+    """
+    if connection.dialect.name == "postgresql":
+        await connection.execute(_LOCK, {"ids": list(run_ids)})
+    rows = (await connection.execute(_STANDINGS, {"ids": list(run_ids)})).all()
     return {row.id: Standing(*row[1:7]) for row in rows}, max((row.epoch for row in rows), default=0)
 
 
