@@ -25,7 +25,8 @@ Places: TypeAlias = NDArray[np.intp]
 class Draw:
     """A choice in every run: which system, how likely it was (NaN: it was not drawn), and who should be rated.
 
-    `segments` says in every run which segment it is of, `contexts` what was seen of it.
+    `segments` says in every run which segment it is of, `contexts` what was seen of it. `lacking` are the cells that
+    nobody will ever rate, where that is known, as it is of a recording.
     """
 
     systems: Places
@@ -33,6 +34,7 @@ class Draw:
     asked: Mask
     segments: Sequence[str]
     contexts: Array | None = None
+    lacking: Mask | None = None
 
 
 class Batch(ABC):

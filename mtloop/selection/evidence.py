@@ -35,11 +35,15 @@ class Estimate:
 
 
 class Evidence:
-    """Ratings by segment, of one run. `horizon` is the number of segments there are, if there is an end to them."""
+    """Ratings by segment, of one run. `horizon` is the number of segments there are, if there is an end to them.
+
+    `asked` counts for each system how often it was asked about, `closed` of how many segments there is nothing more to
+    learn about it: it was rated there, or will never be. An asking that got no answer closes nothing.
+    """
 
     def __init__(self, systems: int, horizon: int | None = None) -> None:
         self.systems, self.horizon = systems, horizon
-        self.asked = np.zeros(systems)
+        self.asked, self.closed = np.zeros(systems), np.zeros(systems)
         self._rows = np.full((64, systems), np.nan)
         self._places: dict[str, int] = {}
 
@@ -56,15 +60,19 @@ class Evidence:
         counts: Array = (~np.isnan(self.scores)).sum(axis=0).astype(float)
         return counts
 
-    def add(self, segment: str, scores: Array, asked: Mask) -> None:
-        """Ratings of one segment that come one by one belong together; a second of the same cell takes its place."""
+    def add(self, segment: str, scores: Array, asked: Mask, lacking: Mask | None = None) -> None:
+        """Ratings of one segment that come one by one belong together; a second of the same cell takes its place.
+
+        `lacking` are the cells that nobody will ever rate.
+        """
         name = segment or f"\0{len(self)}"  # without a name, it is a segment of its own
         if name not in self._places:
             self._places[name] = len(self)
             self._make_room()
         row = self._rows[self._places[name]]
-        self.asked += asked & np.isnan(row)
-        heard = ~np.isnan(scores)
+        unknown, heard = np.isnan(row), ~np.isnan(scores)
+        self.asked += asked & unknown
+        self.closed += unknown & (heard if lacking is None else heard | asked & lacking)
         row[heard] = scores[heard]
 
     def estimate(self) -> Estimate:
@@ -99,10 +107,10 @@ class Evidence:
         return Estimate(found, covariance * np.outer(left, left))
 
     def _left(self) -> Array:
-        """The share of segments not yet asked about, for every system."""
+        """The share of segments that could still tell something, for every system."""
         if self.horizon is None:
             return np.ones(self.systems)
-        return np.clip(1 - self.asked / self.horizon, 0.0, 1.0)
+        return np.clip(1 - self.closed / self.horizon, 0.0, 1.0)
 
     def _make_room(self) -> None:
         if len(self) > len(self._rows):
@@ -115,15 +123,18 @@ class Evidence:
             for name, row in zip(self._places, self.scores, strict=True)
         ]
         asked: list[JSON] = list(self.asked.tolist())
-        return {"rows": rows, "asked": asked}
+        closed: list[JSON] = list(self.closed.tolist())
+        return {"rows": rows, "asked": asked, "closed": closed}
 
-    def restore(self, rows: Iterable[tuple[str, dict[str, float]]], asked: Iterable[float]) -> None:
+    def restore(
+        self, rows: Iterable[tuple[str, dict[str, float]]], asked: Iterable[float], closed: Iterable[float]
+    ) -> None:
         nobody = np.zeros(self.systems, bool)
         for name, cells in rows:
             row = np.full(self.systems, np.nan)
             row[[int(place) for place in cells]] = list(cells.values())
             self.add(name, row, nobody)
-        self.asked = np.array(list(asked))
+        self.asked, self.closed = np.array(list(asked)), np.array(list(closed))
 
 
 def _shared(rest: Array, seen: Mask, spread: Array) -> float:

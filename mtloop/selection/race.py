@@ -28,7 +28,7 @@ class Race(Batch):
     their fair share. The translation shown is the best system's.
 
     The guarantee is asymptotic: means of `least` ratings and more are taken to be normal. With `horizon`, it is about
-    the ranking that rating all those segments would give.
+    the ranking that rating all those segments would give; a rating that was asked for and never came is none.
     """
 
     stops = True
@@ -64,7 +64,8 @@ class Race(Batch):
     def learn(self, draw: Draw, scores: Array) -> None:
         for run, evidence in enumerate(self.evidence_):
             if self.stops_[run] is None:
-                evidence.add(draw.segments[run], scores[run], draw.asked[run])
+                lacking = None if draw.lacking is None else draw.lacking[run]
+                evidence.add(draw.segments[run], scores[run], draw.asked[run], lacking)
                 self.since_[run] += 1
                 if self.since_[run] % self.every == 0:
                     self._look(run)
@@ -127,7 +128,7 @@ class Race(Batch):
     def restore(self, state: Mapping[str, Any]) -> None:
         self.evidence_ = [Evidence(len(self.systems), self.horizon) for _ in range(self.runs)]
         for evidence, kept in zip(self.evidence_, state["evidence"], strict=True):
-            evidence.restore(kept["rows"], kept["asked"])
+            evidence.restore(kept["rows"], kept["asked"], kept["closed"])
         self.means_, self.asking_ = np.array(state["means"]), np.array(state["asking"], bool)
         self.since_ = np.array(state["since"], dtype=int)
         self.stops_ = [

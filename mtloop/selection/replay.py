@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class Replay:
         fallback.remember(np.where(asked, human, np.nan))
         if steps is not None and running[0]:
             steps.append(self._step(policy, len(steps), draw, places[0], told[0], human[0]))
-        policy.learn(draw, told)
+        policy.learn(replace(draw, lacking=np.isnan(human)), told)
         new = asked & ~np.isnan(human)
         if read is not None:
             new &= ~read[np.arange(policy.runs), :, places]

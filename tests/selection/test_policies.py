@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from mtloop.checks.policies import check_policy
 from mtloop.config.policies import POLICIES, make_policy
 from mtloop.core import Choice, InputError, PostEdit, Preference, Proposal, Reward, Scores, Segment, UnknownName
 from mtloop.selection import EWAF, Batch, Race, Select, SuccessiveElimination
+from mtloop.selection.evidence import Evidence
 from mtloop.selection.race import doubt
 from mtloop.selection.replay import Replay, orders
 from mtloop.translators import Recorded
@@ -137,7 +139,7 @@ def test_a_system_that_nobody_rates_ranks_last_and_blocks_nobody(spec: str) -> N
     recording.scores[0] = np.nan
     policy = make_policy(spec, recording.systems, horizon=600, runs=4)
     history = Replay(recording).run(policy, orders(600, 4, 1))
-    assert not (history.tops[-1] == 0).any() or spec.startswith(("exp3", "ewaf", "linucb"))
+    assert not (history.tops[-1] == 0).any() or spec.startswith(("exp3", "ewaf"))
     if spec == "race":
         assert all(stop is not None and "s0" not in stop[1].best for stop in history.stops)
 
@@ -220,6 +222,39 @@ def test_a_wrong_policy_is_one_clear_line(spec: str, message: str) -> None:
 def test_no_systems_and_two_of_one_name_are_refused(names: list[str]) -> None:
     with pytest.raises(InputError):
         SuccessiveElimination(names)
+
+
+def test_a_rating_that_never_comes_is_no_evidence_and_one_that_cannot_come_is_nothing_to_wait_for() -> None:
+    rng = np.random.default_rng(1)
+    asked, never = np.array([True, True]), np.array([True, False])
+    answered, unanswered, recorded = Evidence(2, horizon=20), Evidence(2, horizon=20), Evidence(2, horizon=20)
+    for n in range(20):
+        scores = rng.random(2)
+        answered.add(str(n), scores, asked)
+        told = np.where(never & (n % 2 == 0), np.nan, scores)
+        unanswered.add(str(n), told, asked)
+        recorded.add(str(n), told, asked, np.isnan(told))
+    assert answered.estimate().variance_between(0)[1] == pytest.approx(0)
+    assert unanswered.estimate().variance_between(0)[1] > 1e-3
+    assert recorded.estimate().variance_between(0)[1] == pytest.approx(0)
+    again = Evidence(2, horizon=20)
+    again.restore(**unanswered.state())  # type: ignore[arg-type]
+    assert again.estimate().variance_between(0)[1] == unanswered.estimate().variance_between(0)[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_linucb_looks_at_everybody_and_stays_with_the_best(seed: int, missing: float) -> None:
+    """Also where half of the best one's ratings never come: they say nothing about it."""
+    means, rng = {"a": 0.6, "b": 0.7, "c": 0.8, "d": 0.9}, random.Random(seed)
+    policy, chosen = of("linucb", list(means)), Counter[str]()
+    for n in range(400):
+        choice = policy.choose(Segment(str(n), "Save 3 files." if n % 2 else "Open it."), rng)
+        chosen[choice.system] += 1
+        heard = choice.system != "d" or rng.random() >= missing
+        policy.update(choice, {choice.system: rng.uniform(-0.1, 0.1) + means[choice.system]} if heard else {})
+    assert min(chosen[name] for name in means) >= 1
+    assert chosen["d"] > 300
 
 
 def test_linucb_learns_which_system_is_for_which_segment() -> None:
