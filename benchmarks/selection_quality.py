@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--metric", default="chrF")
-    parser.add_argument("--policies", default=",".join(EFFORT))
+    parser.add_argument("--policies", type=lambda names: names.split(","), help="of tables and effort")
     parser.add_argument("--gold", choices=["official", "mean"], default="official")
     parser.add_argument("--scores", choices=["raw", "z"], default="raw")
     parser.add_argument("--picture", type=Path)
@@ -61,11 +61,13 @@ def main() -> None:
     elif options.what == "ewaf":
         ewaf_at_500(options.human, options.metric, options.runs or 30, options.seed)
     elif options.what == "tables":
-        for line in tables(options.human, options.metric, options.runs or 10, options.seed):
+        for line in tables(
+            options.human, options.metric, options.policies or POLICIES, options.runs or 10, options.seed
+        ):
             print(line, flush=True)
     else:
         asked = {name: _read_as(each, options.gold, options.scores) for name, each in questions(options.human).items()}
-        efforts(asked, options.policies.split(","), options.runs or 30, options.seed, options.picture)
+        efforts(asked, options.policies or EFFORT, options.runs or 30, options.seed, options.picture)
 
 
 def questions(human: Path, metric: str | None = None) -> dict[str, Question]:
@@ -81,7 +83,7 @@ def questions(human: Path, metric: str | None = None) -> dict[str, Question]:
     return found
 
 
-def tables(human: Path, metric: str, runs: int, seed: int) -> Iterator[str]:
+def tables(human: Path, metric: str, policies: Sequence[str], runs: int, seed: int) -> Iterator[str]:
     """A table a test set: policy x fallback, top 1 and top 3 overlap at each checkpoint."""
     for name, question in questions(human, metric).items():
         recording, gold, _ = question.read()
@@ -94,7 +96,7 @@ def tables(human: Path, metric: str, runs: int, seed: int) -> Iterator[str]:
         meanings = (
             ("zero", "average", "metric", "skip") if recording.metric is not None else ("zero", "average", "skip")
         )
-        for spec in POLICIES:
+        for spec in policies:
             for missing in meanings if np.isnan(recording.scores).any() else ("skip",):
                 yield _row(recording, gold, spec, missing, runs, seed, at)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -296,11 +297,26 @@ def _keywords(method: Callable[..., Any]) -> Iterator[tuple[str, JSON]]:
 
 
 def like(default: JSON, value: JSON, name: str) -> JSON:
-    """A value of the default's type; text from the command line is converted."""
+    """A value of the default's type; text from the command line is converted.
+
+    >>> like(1, "3", "beams"), like(0.5, 1, "rate")
+    (3, 1.0)
+    """
+    if default is None:
+        return value
     try:
-        return value if isinstance(value, bool) or default is None else type(default)(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f"setting {name} takes a {type(default).__name__}, not {value!r}") from None
+        found = type(default)(value)  # type: ignore[arg-type]
+        if isinstance(value, str) or (found == value and isinstance(value, bool) == isinstance(default, bool)):
+            return _number(found)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"setting {name} takes a {type(default).__name__}, not {value!r}")
+
+
+def _number(value: JSON) -> JSON:
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError
+    return value
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from math import isnan
 from typing import TypeAlias
 
 from mtloop.config.metrics import METRICS, MetricOptions, make_metric
@@ -31,7 +32,7 @@ def sentence_reward(name: str) -> SentenceReward:
     metric = make_metric(name, MetricOptions())
     if isinstance(metric, MeanSentence):
         return metric.sentence
-    if isinstance(metric, SacreMetric):
+    if isinstance(metric, SacreMetric) and not isnan(metric.score([_step("a", "a")]).value):  # hTER needs a post-edit
         return lambda text, reference: _on_one(metric, text, reference)
     if callable(own := getattr(metric, "sentence", None)):
         return lambda text, reference: _clipped(float(own(text, reference)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, fields
+from math import inf
 
 from mtloop.core.errors import InputError
 
@@ -25,11 +26,11 @@ class Noise:
     granularity: int = 0
 
     def __post_init__(self) -> None:
-        if self.skew <= 0:
+        if not 0 < self.skew < inf:
             raise InputError(f"skew {self.skew:g}: expected more than 0 (1 changes nothing)")
-        if self.variance < 0:
+        if not 0 <= self.variance < inf:
             raise InputError(f"variance {self.variance:g}: expected 0 or more (0 changes nothing)")
-        if self.granularity < 0 or self.granularity != int(self.granularity):
+        if not 0 <= self.granularity < inf or self.granularity != int(self.granularity):
             raise InputError(f"granularity {self.granularity:g}: expected a whole number of steps (0 changes nothing)")
 
     def __call__(self, reward: float, rng: random.Random) -> float:

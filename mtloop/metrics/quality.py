@@ -180,7 +180,7 @@ class RewardBLEU(MeanSentence):
 
     @property
     def signature(self) -> str:
-        return f"nrefs:best|case:lc|tok:13a|smooth:floor[{self.floor:.2f}]|order:4|eff:yes"
+        return f"nrefs:best|case:lc|tok:13a|smooth:floor[{self.floor:.2g}]|order:4|eff:yes"
 
     def sentence(self, hypothesis: str, target: str) -> float:
         words, wanted = self._words(hypothesis.lower()), self._words(target.lower())

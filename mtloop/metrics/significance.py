@@ -10,7 +10,7 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.metrics.base import Additive, Array
 
-_CHUNK = 100  # resamples at a time: bounds the memory, not the result
+_CELLS = 10**7  # of resamples times segments at a time: bounds the memory, not the result
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def randomisation(metric: Additive, rows: Array, baseline: Array, samples: int =
 def _swapped_gaps(metric: Additive, rows: Array, baseline: Array, samples: int, seed: int) -> Iterator[Array]:
     rng = np.random.default_rng(seed)
     total, change = rows.sum(axis=0) + baseline.sum(axis=0), baseline - rows
-    for size in _sizes(samples):
+    for size in _sizes(samples, len(rows)):
         ours = rows.sum(axis=0) + rng.integers(0, 2, (size, len(rows))).astype(float) @ change
         yield metric.aggregate(ours) - metric.aggregate(total - ours)
 
@@ -65,13 +65,14 @@ def _draws(segments: int, samples: int, seed: int) -> Iterator[Array]:
     """How often each segment is drawn in each resample, a chunk of resamples at a time."""
     rng = np.random.default_rng(seed)
     share = np.full(segments, 1 / segments)
-    for size in _sizes(samples):
+    for size in _sizes(samples, segments):
         yield rng.multinomial(segments, share, size=size).astype(float)
 
 
-def _sizes(samples: int) -> Iterator[int]:
-    for start in range(0, samples, _CHUNK):
-        yield min(_CHUNK, samples - start)
+def _sizes(samples: int, segments: int) -> Iterator[int]:
+    chunk = max(1, _CELLS // max(1, segments))
+    for start in range(0, samples, chunk):
+        yield min(chunk, samples - start)
 
 
 def _difference(metric: Additive, rows: Array, baseline: Array) -> float:

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from mtloop.metrics.evaluation import Evaluation, Result
 from mtloop.report.markup import Markup, element, join
-from mtloop.report.wording import p_value, signed
+from mtloop.report.wording import chosen, p_value, signed
 
 
 def corrections(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Markup]:
     """Of whoever gains most on words met once, if anyone does: a stream of any length can show it."""
-    gained = [result for result in results if result.score.name == "r1" and _gains(result, 1)]
+    compared = [result for result in results if result.score.name == "r1" and result.comparison is not None]
+    gained = [result for result in compared if _gains(result, 1)]
     if not gained:
         return
     best = max(gained, key=lambda result: result.score.value)
     again = [r for r in results if r.score.name == "rer" and r.system == best.system and _gains(r, -1)]
     told = [element("strong", best.system), " learns from one correction: words met once before are right in "]
-    told += [_against(best, evaluation), f" (R1 {_chance(best)})"]
+    told += [_against(best, evaluation), f" (R1 {_chance(best)}{chosen(len(compared))})"]
     yield join([*told, *(part for result in again for part in _still_wrong(result, evaluation))])
 
 

@@ -130,6 +130,7 @@ class LearningCurves:
         for metric in self.metrics:
             comparison, moved = compared[metric.name], self.reliability[system].backward_transfer(metric)
             low, high = comparison.interval
+            low, high = (low, high) if metric.higher_is_better else (-high, -low)
             p = f"p = {comparison.p_value:.3f}"
             told.append(f"{title(metric.name)} {moved:+.2f} (all segments: {low:+.2f} to {high:+.2f}, {p})")
         return f"backward transfer, mean over documents, above zero is better: {'; '.join(told)}"

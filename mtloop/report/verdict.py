@@ -11,7 +11,7 @@ from mtloop.metrics.names import title
 from mtloop.metrics.slope import Slope
 from mtloop.report.corrections import corrections
 from mtloop.report.markup import Markup, element, join
-from mtloop.report.wording import fitted, p_value, signed
+from mtloop.report.wording import chosen, fitted, p_value, signed
 
 UNFAIR = "-unfair"  # how the names of systems end that have seen the answers; their slopes are what they are for
 
@@ -134,17 +134,18 @@ def _quality(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Mark
     rows = [result for result in results if result.score.name == metric.name and result.score.defined]
     compared = [row for row in rows if row.comparison is not None]
     if compared:
-        yield _against(max(compared, key=lambda row: sign * row.score.value), str(evaluation.baseline), metric)
+        best = max(compared, key=lambda row: sign * row.score.value)
+        yield _against(best, str(evaluation.baseline), metric, len(compared))
     elif rows:
         yield _best(max(rows, key=lambda row: sign * row.score.value), metric, len(rows))
 
 
-def _against(result: Result, baseline: str, metric: Additive) -> Markup:
+def _against(result: Result, baseline: str, metric: Additive, systems: int) -> Markup:
     comparison = result.comparison
     assert comparison is not None
     better = (comparison.difference > 0) == metric.higher_is_better
     low, high = comparison.interval
-    interval = f"95 % interval {signed(low, 1)} to {signed(high, 1)}, {p_value(comparison.p_value)}"
+    interval = f"95 % interval {signed(low, 1)} to {signed(high, 1)}, {p_value(comparison.p_value)}{chosen(systems)}"
     if comparison.mark:
         points = f" is {abs(comparison.difference):.1f} {title(metric.name)} {'better' if better else 'worse'} than "
         words = [points, _name(baseline), f" ({interval})"]

@@ -15,6 +15,15 @@ def p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
+def chosen(systems: int) -> str:
+    """Said after a p-value of the best of several systems, which luck helps to be the best.
+
+    >>> chosen(1), chosen(6)
+    ('', ', not corrected for being the best of 6')
+    """
+    return f", not corrected for being the best of {systems}" if systems > 1 else ""
+
+
 def signed(value: float, digits: int = 2) -> str:
     """A difference, with a minus as long as its plus.
 

@@ -72,5 +72,5 @@ def check_stopping(top: int, confidence: float, indifference: float) -> None:
         raise InputError(f"the best {top} systems; expected at least 1")
     if not 0 < confidence < 1:
         raise InputError(f"confidence {confidence}; expected a number between 0 and 1, such as 0.95")
-    if indifference < 0:
+    if not indifference >= 0:
         raise InputError(f"indifference {indifference}; expected 0 or more")

@@ -138,6 +138,8 @@ class TaskFile:
                     raise InputError(f"has only {number - 1} translations; expected one a sentence", path=self.oracle)
                 kept = replace(kept, oracle=reward(text, kept.reference))
             yield kept
+        if oracle is not None and next(oracle, None) is not None:
+            raise InputError("has more translations than there are sentences; expected one each", path=self.oracle)
 
     def _prepared(self, text: str, language: str) -> str:
         for step in PREPROCESS:

@@ -19,7 +19,10 @@ async def write_trace(store: Store, token: str, lap: int | None, path: Path) -> 
     task = None if run is None else await store.task_of(run.task_id)
     if run is None or task is None:
         raise InputError(f"no run {token!r}; the organiser's page and GET /v1/runs show them")
-    chosen = lap or max(standing.lap for standing in await store.laps(run))
+    passes = [standing.lap for standing in await store.laps(run)]
+    chosen = passes[-1] if lap is None else lap
+    if chosen not in passes:
+        raise InputError(f"run {token} has no pass {chosen}; it has 1 to {passes[-1]}")
     with TraceWriter(path, _header(task, run, chosen)) as trace:
         async for one in store.each_submission(run, chosen):
             number = sentence_id(task.id, task.layout.at(one.place.position))

@@ -29,7 +29,6 @@ class Settings:
     rate: int = 6_000
     quota: int = 2_000_000
     max_body: int = 1 << 18
-    max_characters: int = 10_000
     secure: bool = False
     grace: int = 10
 

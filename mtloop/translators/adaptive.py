@@ -30,7 +30,8 @@ class AdaptiveNMT:
 
     For each post-edit: while the pair's perplexity is above `enough` and fewer than `updates` steps were taken, take
     one (batch of one, no dropout). A pair that is no lesson, or updates that do harm, leave the model as it was; then
-    `Learned.rejected` says why.
+    `Learned.rejected` says why. Harm is looked for before each further update: to look once more after the last
+    would cost as much as a third of an update, and a step of sane length cannot undo what the ones before it did.
     """
 
     def __init__(
@@ -156,6 +157,8 @@ class AdaptiveNMT:
         """One pass over the weights for all that was learned and looked at again."""
         self.updates_ += updates
         self.scope.settle()
+        if updates:  # what was read during the lesson differs by rounding from what a restored model reads
+            self._encoded = None
         if updates and self.average:
             self.average.follow()
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from mtloop.core.errors import InputError
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.weights import EMBEDDINGS
 from mtloop.translators.scopes import Scope, base_of
@@ -44,6 +45,8 @@ class Average:
         return found if self.extra_bias is None else found | {BIAS: self.extra_bias}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        if missing := [name for name in self.scope.names if f"average/{name}" not in tensors]:
+            raise InputError(f"this delta holds no average of {missing[0]!r}; was it learned without `average`?")
         for name in self.scope.names:
             self.model.weights[name].copy_(tensors[f"average/{name}"])
         self.extra_bias = tensors[BIAS].clone() if BIAS in tensors else None

@@ -12,7 +12,7 @@ from torch import Tensor
 from mtloop.core.errors import InputError
 from mtloop.core.files import atomic
 
-BESIDE = ("memory/", "adam/", "bandit/")  # tensors that are no part of a model: examples, moments, what was heard
+BESIDE = ("memory/", "average/", "adam/", "bandit/")  # beside what learned: examples, means, moments, what was heard
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,17 @@ from mtloop.translators.words import Words
 
 COMMON = 64  # segments that hold a word, above which it says nothing of what they are about
 TINY = 1e-30  # of attention: no word is quite out of sight, and the logarithm stays a number
+SMALL = 4096  # rows of what was forgotten that are not worth clearing away
 WHISPER = 0.01  # a vote that counts for less than this decides nothing, and is not counted
 Array: TypeAlias = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
-    """One confirmed segment: its texts; and for each token of it the state before, and the word looked at."""
+    """One confirmed segment: its texts; and for each token of it the state before, and the word looked at.
+
+    In a memory the states are rows of its store, and `keys` is empty.
+    """
 
     lesson: int
     source: str
@@ -83,7 +87,7 @@ class Memory:
         self._where: dict[str, list[int]] = {}  # word: rows of the store, oldest first
         self._exact: dict[str, list[int]] = {}
         self._lessons: dict[str, dict[int, None]] = {}  # word: lessons whose source holds it, oldest first
-        self._store = Store()
+        self._store, self._dead = Store(), 0  # rows of what was forgotten
 
     def __len__(self) -> int:
         return len(self._held)
@@ -99,7 +103,7 @@ class Memory:
     def add(self, one: Remembered) -> None:
         self.forget(one.lesson)
         first = self._store.append(one.keys, one.tokens)
-        self._held[one.lesson] = replace(one, keys=self._store.keys[first : first + len(one.tokens)])
+        self._held[one.lesson] = replace(one, keys=torch.empty(0))
         self._rows[one.lesson] = first
         for row, word in enumerate(one.words, start=first):
             self._where.setdefault(word, []).append(row)
@@ -115,7 +119,15 @@ class Memory:
             self._where[word].remove(row)
             self._lessons[word].pop(lesson, None)
         self._exact[one.source].remove(lesson)
+        self._dead += len(one.words)
+        if self._dead > max(len(self._store) // 2, SMALL):
+            self.restore(self.tensors())
         return True
+
+    def _clear(self) -> None:
+        for index in (self._held, self._rows, self._where, self._exact, self._lessons):
+            index.clear()
+        self._store, self._dead = Store(), 0
 
     def exact(self, source: str) -> str | None:
         """What the very same source was translated to last."""
@@ -184,7 +196,7 @@ class Memory:
         texts = {"sources": [one.source for one in self], "targets": [one.target for one in self]}
         texts["words"] = ["\n".join(one.words) for one in self]
         numbers = {
-            "memory/keys": torch.cat([one.keys for one in self]),
+            "memory/keys": torch.cat([self._states_of(lesson) for lesson in self._held]),
             "memory/tokens": torch.cat([one.tokens for one in self]),
             "memory/lessons": torch.tensor([one.lesson for one in self]),
             "memory/lengths": torch.tensor([len(one.tokens) for one in self]),
@@ -193,9 +205,12 @@ class Memory:
             name: tensor for kind, lines in texts.items() for name, tensor in _packed(f"memory/{kind}", lines)
         }
 
+    def _states_of(self, lesson: int) -> Tensor:
+        first = self._rows[lesson]
+        return self._store.keys[first : first + len(self._held[lesson].tokens)]
+
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        for lesson in list(self._held):
-            self.forget(lesson)
+        self._clear()
         if "memory/keys" not in tensors:
             return
         lengths = tensors["memory/lengths"].tolist()
@@ -212,6 +227,9 @@ class Store:
 
     def __init__(self) -> None:
         self.keys, self.tokens, self._length = torch.empty(0, 0, dtype=torch.half), torch.empty(0, dtype=torch.long), 0
+
+    def __len__(self) -> int:
+        return self._length
 
     def append(self, keys: Tensor, tokens: Tensor) -> int:
         """The row at which they start."""

@@ -84,6 +84,9 @@ def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path) -> None:
     offline = json.loads(scored.out)
     assert total == pytest.approx(_cumulative(offline), abs=1e-9)
     assert mtloop("task", "trace", run, "--out", data / "run.jsonl", "--folder", data / "d").code == 0
+    missing = mtloop("task", "trace", run, "--pass", 7, "--out", data / "no.jsonl", "--folder", data / "d")
+    assert (missing.code, "has no pass 7" in missing.err) == (2, True)
+    assert not (data / "no.jsonl").exists()
     traced = mtloop("score", data / "run.jsonl", "--metrics", "reward", "--format", "json")
     assert total == pytest.approx(_cumulative(json.loads(traced.out)), abs=1e-9)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 
@@ -42,7 +43,18 @@ def test_variance_spreads_as_the_fit_says() -> None:
     assert statistics.stdev(given) == pytest.approx(0.5 * deviation(0.5), abs=0.01)
 
 
-@pytest.mark.parametrize("wrong", [{"skew": 0}, {"variance": -1}, {"granularity": -1}, {"granularity": 1.5}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"skew": 0},
+        {"skew": math.nan},
+        {"variance": -1},
+        {"variance": math.inf},
+        {"granularity": -1},
+        {"granularity": 1.5},
+        {"granularity": math.inf},
+    ],
+)
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         Noise(**wrong)  # type: ignore[arg-type]

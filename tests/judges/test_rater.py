@@ -5,7 +5,7 @@ import statistics
 import pytest
 
 from mtloop.config.rewards import sentence_reward
-from mtloop.core import InputError, Proposal, Reward, Segment, Truth
+from mtloop.core import InputError, Proposal, Reward, Segment, Truth, UnknownName
 from mtloop.judges import Noise, PostEditor, RatedEdits, Rater
 
 TRUTH = Truth(("Speichern Sie die Datei .",))
@@ -38,6 +38,11 @@ def test_a_post_edit_is_read_as_a_reward() -> None:
 def test_without_a_reference_it_is_silent() -> None:
     assert Rater(half)(said("x"), None) is None
     assert Rater(half)(said("x"), Truth()) is None
+
+
+def test_what_needs_a_post_edit_is_no_reward() -> None:
+    with pytest.raises(UnknownName, match="hter"):
+        sentence_reward("hter")
 
 
 @pytest.mark.parametrize(("mark", "thumb"), [(0.4, 1.0), (0.5, 1.0), (0.6, 0.0)])

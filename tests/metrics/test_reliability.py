@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from helpers.samples import SplitWords
@@ -8,10 +9,12 @@ from helpers.steps import make_steps
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtloop.core import Blocks, Feedback, InputError, Learned, PostEdit, Proposal, Segment, Stream, Truth
+from mtloop.core import Blocks, Feedback, InputError, Learned, PostEdit, Proposal, Segment, Step, Stream, Truth
 from mtloop.metrics.adaptation import Recall
+from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.quality import SBLEU, TER
-from mtloop.metrics.reliability import RepeatedErrors, reliability
+from mtloop.metrics.reliability import HeldOut, Reliability, RepeatedErrors, reliability
+from mtloop.report.learning_curves import LearningCurves
 
 
 class Memory:
@@ -43,6 +46,22 @@ def post_editor(proposal: Proposal, truth: Truth | None) -> PostEdit | None:
 
 
 DOCUMENTS = [document("one", "a b c d a b"), document("two", "e f g h e x")]
+
+
+def test_the_verdict_and_its_interval_agree_for_metrics_of_either_sense() -> None:
+    """TER falls and BLEU rises where a model became better after a document; both are shown as gains."""
+
+    def said(text: str) -> list[Step]:
+        truth = Truth(("one two three four",))
+        return [Step(n, Proposal(Segment(str(n), "a b c d"), text), truth=truth) for n in range(30)]
+
+    held = HeldOut("manual", said("x x x x"), said("one x x x"), said("one two three x"))
+    curves = LearningCurves(Evaluation({"s": said("one two three four")}, []), reliability={"s": Reliability((held,))})
+    moved = re.findall(r"(TER|BLEU) (\S+) \(all segments: (\S+) to (\S+),", curves.verdict("s"))
+    assert [name for name, *_ in moved] == ["TER", "BLEU"]
+    for _, mean, low, high in moved:
+        assert float(low) <= float(mean) <= float(high)
+        assert float(mean) > 0
 
 
 def test_the_held_out_thirds_are_translated_three_times() -> None:

@@ -10,6 +10,7 @@ import pytest
 from helpers.recompute import check_run
 from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, start, translate_all
 
+from mtloop.core.errors import InputError
 from mtloop.core.trace import Trace
 from mtloop.data.layout import Layout
 from mtloop.metrics.quality import BLEU, RewardBLEU
@@ -19,6 +20,16 @@ from mtloop.service.scores import is_milestone
 
 ORACLE = [reference.replace("geheimen ", "") for reference in REFERENCES]
 SAID = dict(zip(SOURCES, TRANSLATIONS, strict=True))
+
+
+def test_an_oracle_of_another_length_is_refused(hall: Hall) -> None:
+    for lines, message in ((REFERENCES[:-1], "has only 19"), ([*REFERENCES, "Noch eine."], "more translations than")):
+        path = hall.folder / "oracle.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            hall.task(oracle=path)
+        assert hall.with_store(lambda store: store.task("tiny")) is None
 
 
 def improving() -> Any:

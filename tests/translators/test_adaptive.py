@@ -10,6 +10,7 @@ from helpers.tiny_marian import demo_pairs
 from transformers import MarianMTModel
 
 from mtloop.checks.learners import check_learner
+from mtloop.config.methods import make_learner
 from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
 from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.delta import Delta
@@ -152,6 +153,32 @@ def test_a_harmful_lesson_leaves_the_model_exactly_as_it_was(small: Marian, meth
     after = system.scope.tensors()
     assert all(torch.equal(after[name], tensor) for name, tensor in before.items() if not name.startswith("rows/"))
     assert system.propose(Segment("1", PAIRS[9][0])) == _again(small, method).propose(Segment("1", PAIRS[9][0]))
+
+
+def test_a_step_far_too_long_is_taken_back(small: Marian) -> None:
+    system = AdaptiveNMT(Dense(small, all_names(small.weights), rate=50.0), updates=2)
+    before = {name: small.weights[name].clone() for name in small.weights}
+    assert system.learn(Proposal(Segment("1", PAIRS[5][0]), ""), PostEdit(PAIRS[5][1])).rejected == "harmful"
+    assert all(system.model.weights[name].equal(tensor) for name, tensor in before.items())
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "full+memory+copy"])
+def test_a_restored_model_learns_the_same_source_again_to_the_last_bit(
+    small: Marian, tmp_path: Path, method: str
+) -> None:
+    """A lesson that ends early has read the source with updates that were not yet settled."""
+    settings = {"rate": 0.3, "updates": 500, "enough": 200.0}
+    live, restored = make_learner(method, small, settings), make_learner(method, small, settings)
+    assert isinstance(live, AdaptiveNMT)
+    assert isinstance(restored, AdaptiveNMT)
+    lesson = Proposal(Segment("1", "Backups"), "")
+    assert 0 < live.learn(lesson, PostEdit("Sicherungen")).updates < 500
+    live.save(tmp_path)
+    restored.load(tmp_path)
+    for system in (live, restored):
+        system.learn(lesson, PostEdit("Kopien"))
+    after = restored.delta().tensors
+    assert all(after[name].equal(tensor) for name, tensor in live.delta().tensors.items())
 
 
 def _again(small: Marian, method: str) -> AdaptiveNMT:

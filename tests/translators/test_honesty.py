@@ -9,7 +9,7 @@ import torch
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.config.methods import make_learner
-from mtloop.core import PostEdit, Proposal, Segment
+from mtloop.core import InputError, PostEdit, Proposal, Segment
 from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.honesty import Honesty
 from mtloop.translators.marian.lesson import Lesson, study
@@ -82,6 +82,17 @@ def test_an_average_of_everything_is_the_newest_and_less_lags_behind(small: Mari
     for name in half.scope.names & {"model.decoder.layers.1.fc1.weight"}:
         base, fast, slow = (model.weights[name] for model in (small, half.model, half.average.model))
         assert float((slow - base).norm()) < float((fast - base).norm()) or torch.equal(fast, base)
+
+
+def test_a_delta_without_an_average_is_refused_and_one_with_it_counts_weights_once(small: Marian) -> None:
+    plain, averaged = make_learner("full", small), make_learner("full", small, {"average": 0.5})
+    assert isinstance(plain, AdaptiveNMT)
+    assert isinstance(averaged, AdaptiveNMT)
+    for system in (plain, averaged):
+        system.learn(Proposal(Segment("1", PAIRS[0][0]), ""), PostEdit(PAIRS[0][1]))
+    assert averaged.delta().parameters == plain.delta().parameters
+    with pytest.raises(InputError, match="without `average`"):
+        averaged.become(plain.delta())
 
 
 def test_an_average_is_saved_with_the_delta(small: Marian, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.delta import Delta
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.search import Moment
-from mtloop.translators.memory import WHISPER, Memory, Remembered, Trust
+from mtloop.translators.memory import SMALL, WHISPER, Memory, Remembered, Trust
 from mtloop.translators.words import Words
 
 PAIRS = demo_pairs()
@@ -250,3 +250,26 @@ def test_words_are_put_together_from_pieces(small: Marian) -> None:
     assert len(words.where) == len(ids)
     assert words.texts[-1] == "</s>"
     torch.testing.assert_close(words.shares(torch.eye(len(ids))).sum(0), words.member.sum(0))
+
+
+def test_what_is_forgotten_gives_its_room_back() -> None:
+    def segment(lesson: int) -> Remembered:
+        words = tuple(f"word{lesson % 40}" for _ in range(20))
+        keys = torch.full((20, 8), float(lesson)).half()
+        return Remembered(lesson, f"source {lesson}", f"target {lesson}", torch.arange(20), keys, words)
+
+    memory = Memory(Trust())
+    for lesson in range(1000):
+        memory.add(segment(lesson))
+    whole = memory.tensors()
+    for lesson in range(990):
+        assert memory.forget(lesson)
+    assert len(memory._store) < 2 * SMALL
+    assert memory.states == 200
+    left = memory.tensors()
+    assert left["memory/lessons"].tolist() == list(range(990, 1000))
+    assert left["memory/keys"].equal(whole["memory/keys"][-200:])
+    for _ in range(3):
+        memory.restore(whole)
+    assert len(memory._store) == memory.states == 20_000
+    assert memory.tensors()["memory/keys"].equal(whole["memory/keys"])
