@@ -15,7 +15,7 @@ from mtloop.bandits.ledger import Ledger
 from mtloop.bandits.objectives import weighed
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
-from mtloop.translators.adaptive import AdaptiveNMT
+from mtloop.translators.adaptive import PIECE, AdaptiveNMT
 from mtloop.translators.delta import Delta
 from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.search import Limits
@@ -36,7 +36,7 @@ class BanditNMT:
         reward out of range   NaN, or outside 0 to 1
         unknown proposal      this learner did not draw it, or its text was changed
         rewarded before       the first reward counted
-        not drawn             the source was empty, or too long to be drawn in one piece and translated as it came
+        not drawn             the source was empty, or cut between sentences and translated piece by piece
         not finite            the gradient was no number
 
     None of these is heard: running mean, annealing and weights stay as they were (but for the last, which is heard).
@@ -54,6 +54,7 @@ class BanditNMT:
         clip: float = 1.0,
         clipping: Clipping = "gradient",
         seed: int = 1,
+        piece: int = PIECE,
     ) -> None:
         """`clip`: the longest gradient; 0 for any. `clipping`: that of the loss, or that of the log-probability.
 
@@ -64,7 +65,7 @@ class BanditNMT:
         self.annealing = annealing or Annealing()
         self.ledger_ = Ledger(method, seed)
         self.updates_ = 0
-        self.limits = Limits()
+        self.limits, self.piece = Limits(), piece
         self._encoded: Encoded | None = None  # the source read last: who draws from it is likely to learn from it next
 
     @property
@@ -161,4 +162,4 @@ class BanditNMT:
 
     def _steady(self) -> AdaptiveNMT:
         """The model as it stands, without draws."""
-        return AdaptiveNMT(self.scope, method=self.method, updates=0, limits=self.limits)
+        return AdaptiveNMT(self.scope, method=self.method, updates=0, limits=self.limits, piece=self.piece)

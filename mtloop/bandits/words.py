@@ -94,7 +94,7 @@ class WordNMT:
         self.learner.load(folder)
 
     def _steady(self) -> AdaptiveNMT:
-        return AdaptiveNMT(self.learner.scope, updates=0, limits=self.learner.limits)
+        return AdaptiveNMT(self.learner.scope, updates=0, limits=self.learner.limits, piece=self.learner.piece)
 
 
 class WordBaseline:

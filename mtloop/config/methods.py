@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtloop.config.bandits import BANDIT_METHODS
+from mtloop.config.names import PIECE
 from mtloop.config.oracles import INFORMED_METHODS
 from mtloop.config.smt import SMT_METHODS
 from mtloop.config.words import WORD_METHODS
@@ -131,6 +132,7 @@ def learning(
     beams: int = 1,
     updates: int = 3,
     enough: float = 2.0,
+    piece: int = PIECE,
     kl: float = 0.0,
     replay: int = 0,
     surprise: float = 0.0,
@@ -139,9 +141,10 @@ def learning(
     """What every method can be told: how to search, how long to learn, and what keeps it honest."""
     from mtloop.translators.honesty import Honesty
 
-    if beams < 1 or updates < 0 or not enough >= 1:
-        raise InputError("beams are 1 or more, updates 0 or more, and enough, a perplexity, is 1 or more")
-    return {"beams": beams, "updates": updates, "enough": enough, "honesty": Honesty(kl, replay, surprise, average)}
+    if beams < 1 or updates < 0 or not enough >= 1 or piece < 1:
+        raise InputError("beams and piece are 1 or more, updates 0 or more, and enough, a perplexity, is 1 or more")
+    told = {"beams": beams, "updates": updates, "enough": enough, "piece": piece}
+    return told | {"honesty": Honesty(kl, replay, surprise, average)}
 
 
 SCOPES: dict[str, Callable[..., Scope]] = {
@@ -153,6 +156,7 @@ SCOPES: dict[str, Callable[..., Scope]] = {
     "lasso": lasso,
     "lora": lora,
 }
+SEARCHING = ("beams", "piece")  # what a method that learns nothing can be told
 NO_UPDATES: dict[str, JSON] = {"updates": 0}
 EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
 
@@ -174,7 +178,8 @@ class Neural:
     @property
     def keywords(self) -> dict[str, JSON]:
         own = dict(pair for part in self.parts.values() for pair in _keywords(part))
-        common = dict(_keywords(learning)) if self.moves else {"beams": 1}
+        common = dict(_keywords(learning))
+        common = common if self.moves else {name: common[name] for name in SEARCHING}
         return own | common | dict(self.defaults)
 
     @property

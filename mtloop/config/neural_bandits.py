@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from mtloop.config.names import PIECE
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
@@ -40,6 +41,7 @@ class Moving:
     decay: float = 0.99
     floor: float = 0.1
     seed: int = 1
+    piece: int = PIECE
 
     def annealing(self) -> Annealing:
         from mtloop.bandits.annealing import Annealing
@@ -56,6 +58,8 @@ class Moving:
         from mtloop.config.bandits import make_scope
         from mtloop.translators.adam import Adam, Movable
 
+        if self.piece < 1:
+            raise InputError(f"piece = {self.piece}; expected the tokens of a piece, 1 or more")
         if self.clip < 0 or self.rate < 0:
             raise InputError("clip is the longest gradient (0: any length), rate the step size (0: the scope's own)")
         if self.optimiser not in ("sgd", "adam"):
@@ -158,7 +162,7 @@ class NeuralBandit(Generic[Told]):
         explorer, annealing = self.explorer(model, told), told.annealing()
         return BanditNMT(
             told.moving(model, self.rates), explorer, method=self.name, annealing=annealing,
-            clip=told.clip, clipping=told.clipped(), seed=told.seed,
+            clip=told.clip, clipping=told.clipped(), seed=told.seed, piece=told.piece,
         )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from mtloop.translators.scopes import Frozen, NotFinite, Scope, base_of
 from mtloop.translators.words import Words
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
+PIECE = 48  # tokens: models that learned from single sentences lose what comes after the first few
 
 
 class AdaptiveNMT:
@@ -42,6 +43,7 @@ class AdaptiveNMT:
         beams: int = 1,
         updates: int = 3,
         enough: float = 2.0,
+        piece: int = PIECE,
         longest: int = 256,
         hopeless: float = 14.0,
         harm: float = 2.0,
@@ -51,13 +53,16 @@ class AdaptiveNMT:
         copying: Copying | None = None,
         honesty: Honesty | None = None,
     ) -> None:
-        """`longest`: tokens a piece of source, beyond which it is split to translate and not learned from.
+        """`piece`: tokens of source, beyond which it is cut between sentences to be translated.
+
+        `longest`: tokens of a sentence, beyond which it is cut anywhere, and of a source that is still learned from.
 
         `hopeless`: loss (nats a token) of a pair that says nothing about the language; `harm`: by how much an
         update may raise the loss before it is taken back.
         """
         self.scope, self.method = scope, method
-        self.beams, self.updates, self.enough, self.longest = beams, updates, enough, longest
+        self.beams, self.updates, self.enough = beams, updates, enough
+        self.piece, self.longest = min(piece, longest), longest
         self.hopeless, self.harm = hopeless, harm
         self.guard, self.limits = guard or Guard(), limits or Limits()
         self.memory, self.copying, self.honesty = memory, copying, honesty or Honesty()
@@ -81,7 +86,8 @@ class AdaptiveNMT:
     def propose(self, segment: Segment, prefix: str = "") -> Proposal:
         if self.memory and not prefix and (known := self.memory.exact(segment.source)) is not None:
             return Proposal(segment, known, system=self.method, memo={"memory": "exact"})
-        pieces = [self.search(piece, prefix if i == 0 else "") for i, piece in enumerate(self.pieces(segment.source))]
+        cut = self.pieces(segment.source, self.longest if prefix else self.piece)  # what was typed may be of any piece
+        pieces = [self.search(piece, prefix if i == 0 else "") for i, piece in enumerate(cut)]
         text = " ".join(self.model.target.decode(found[0].ids) for found in pieces)
         if not text.startswith(prefix):  # it holds what the vocabulary cannot spell
             text = prefix
@@ -109,20 +115,23 @@ class AdaptiveNMT:
     def _spell(self, word: str) -> list[int]:
         return self.model.target.encode(word)[:-1]
 
-    def pieces(self, source: str) -> Iterator[str]:
-        """The source in pieces the model can read, cut between sentences where possible; nothing is left out."""
-        piece = ""
-        for sentence in self._sentences(source):
+    def pieces(self, source: str, most: int = 0) -> Iterator[str]:
+        """The source in pieces of at most so many tokens (0: `piece`), or of one sentence; nothing is left out.
+
+        A sentence that is longer than the model can read is cut between words.
+        """
+        most, piece = most or self.piece, ""
+        for sentence in self._sentences(source, most):
             longer = f"{piece} {sentence}" if piece else sentence
-            if piece and len(self.model.source.encode(longer)) > self.longest:
+            if piece and len(self.model.source.encode(longer)) > most:
                 yield piece
                 longer = sentence
             piece = longer
         if piece.strip():
             yield piece
 
-    def _sentences(self, source: str) -> Iterator[str]:
-        if len(self.model.source.encode(source)) <= self.longest:
+    def _sentences(self, source: str, most: int) -> Iterator[str]:
+        if len(self.model.source.encode(source)) <= most:
             yield source
             return
         for sentence in SENTENCE_END.split(source):

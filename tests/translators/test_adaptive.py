@@ -11,6 +11,7 @@ from transformers import MarianMTModel
 
 from mtloop.checks.learners import check_learner
 from mtloop.config.methods import make_learner
+from mtloop.config.names import PIECE
 from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
 from mtloop.translators.adaptive import AdaptiveNMT
 from mtloop.translators.delta import Delta
@@ -275,9 +276,26 @@ def test_a_strong_penalty_keeps_everything_at_zero(small: Marian) -> None:
 def test_long_sources_are_split_and_nothing_is_lost(small: Marian) -> None:
     system = learner(small, "baseline")
     source = " ".join(f"Open pane {i}." for i in range(1500))
-    pieces = list(system.pieces(source))
-    assert " ".join(pieces).split() == source.split()
-    assert all(len(small.source.encode(piece)) <= system.longest for piece in pieces)
+    for most in (system.piece, system.longest):
+        pieces = list(system.pieces(source, most))
+        assert " ".join(pieces).split() == source.split()
+        assert all(len(small.source.encode(piece)) <= most for piece in pieces)
+
+
+def test_sentences_are_translated_a_few_at_a_time(small: Marian) -> None:
+    """What is typed may reach beyond the first piece: then it is one."""
+    system = learner(small, "baseline")
+    assert system.piece == PIECE
+    source = "Open pane 1. Close pane 2. " * 6 + "And a last one that goes on and on" + " and on" * 20 + "."
+    *first, last = pieces = list(system.pieces(source))
+    assert " ".join(pieces) == source
+    assert len(first) > 2
+    assert all(len(small.source.encode(piece)) <= PIECE for piece in first)
+    assert last.startswith("And a last one")
+    assert len(small.source.encode(last)) > PIECE
+    assert list(system.pieces(source, 10_000)) == [source]
+    begun = system.propose(Segment("1", source), prefix="Öffnen").text
+    assert begun == small.target.decode(system.search(source, "Öffnen")[0].ids)
 
 
 @pytest.mark.parametrize("source", ["", "   ", "🙂🙂", "שלום עולם", "a" * 600, "\u0000"])
