@@ -289,7 +289,7 @@ def test_sentences_are_translated_a_few_at_a_time(small: Marian) -> None:
     source = "Open pane 1. Close pane 2. " * 6 + "And a last one that goes on and on" + " and on" * 20 + "."
     *first, last = pieces = list(system.pieces(source))
     assert " ".join(pieces) == source
-    assert len(first) > 2
+    assert len(first) > 1
     assert all(len(small.source.encode(piece)) <= PIECE for piece in first)
     assert last.startswith("And a last one")
     assert len(small.source.encode(last)) > PIECE
