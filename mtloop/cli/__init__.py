@@ -11,7 +11,7 @@ import sys
 import click
 
 from mtloop import __version__
-from mtloop.core.errors import MtloopError
+from mtloop.core.errors import MtloopError, UnknownName
 
 VERBS = {
     "run": "translate a stream and learn from each correction; killed at any moment, it goes on where it was",
@@ -48,6 +48,13 @@ class Verbs(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            raise UnknownName("command", args[0], VERBS)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
@@ -63,6 +70,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a verb. A user's mistake is one line on stderr and exit code 2."""
     try:
         cli.main(arguments, prog_name="mtloop", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.message, err=True)
+        sys.exit(2)
     except (MtloopError, click.ClickException) as error:
         fail(error)
     except click.Abort:

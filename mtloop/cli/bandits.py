@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import click
 from mtloop.config.oracles import ORACLES
 from mtloop.config.rewards import sentence_reward
 from mtloop.config.tasks import BanditTask, Entrant
+from mtloop.core.children import Children
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.loop import Delay
 from mtloop.core.record import record
@@ -30,7 +32,7 @@ def at_home(task: BanditTask, entrants: Sequence[Entrant], out: Path, jobs: int,
     if jobs == 1:
         traces = [run_one(task, entrant, out) for entrant in entrants]
     else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool, Children():
             begun = [pool.submit(run_one, task, entrant, out) for entrant in entrants]
             traces = [one.result() for one in begun]
     steps = _read(entrants, traces)
@@ -62,8 +64,8 @@ def on_service(
     out.mkdir(parents=True, exist_ok=True)
     traces = [out / f"{entrant.method}.jsonl" for entrant in entrants]
     joined = [_join(service, task, key_file, *both) for both in zip(entrants, traces, strict=True)]
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(_run, joined))
+    with ThreadPoolExecutor(jobs) as pool, Children() as children:
+        list(pool.map(partial(_run, children), joined))
     show(BanditResults(_read(entrants, traces), oracle=_steps(oracle)), out)
 
 
@@ -99,8 +101,8 @@ def _join(service: str, task: str, key_file: Path, entrant: Entrant, trace: Path
     return arguments + [word for name, value in entrant.settings.items() for word in ("--set", f"{name}={value}")]
 
 
-def _run(arguments: list[str]) -> None:
-    done = subprocess.run(arguments, capture_output=True)
+def _run(children: Children, arguments: list[str]) -> None:
+    done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         method = arguments[arguments.index("--method") + 1]

@@ -114,6 +114,10 @@ def open_campaign(folder: Path) -> Iterator[Campaign]:
 def verdict_line(standing: Standing) -> str:
     """The verdict in words."""
     stop = standing.verdict
+    if stop is None and not standing.left and standing.total:
+        order = sorted(standing.means, key=lambda name: -standing.means[name])
+        means = ", ".join(f"{name} {100 * standing.means[name]:.1f}" for name in order)
+        return f"nothing is left to rate after {many(standing.total, 'rating')}, which do not decide it; means: {means}"
     if stop is None:
         asked = many(len(standing.asked), "system")
         return f"not decided yet after {many(standing.total, 'rating')}; {asked} still in question"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from mtloop.cli import remembering
 from mtloop.cli.inputs import PATH, Inputs
 from mtloop.cli.run import experiment_options, make_experiment
 from mtloop.config.names import COMPARED
+from mtloop.core.children import Children
 from mtloop.core.errors import MtloopError
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ def command(
     """Run several methods over the same stream and say which learns, how fast, and whether it is luck."""
     chosen = [name.strip() for name in methods.split(",") if name.strip()]
     experiments = experiments_of(chosen, options)
+    Inputs(language=language, names=names, block_words=block_words).metrics()  # found before an hour of work
     if documents:
         remembering.need_documents(experiments[chosen[0]], documents)
     traces = run_all(chosen, out, jobs, language, options)
@@ -96,8 +99,8 @@ def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options
     traces = [out / f"{method}.jsonl" for method in methods]
     out.mkdir(parents=True, exist_ok=True)
     commands = [_command(method, trace, language, options) for method, trace in zip(methods, traces, strict=True)]
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(_run, commands))
+    with ThreadPoolExecutor(jobs) as pool, Children() as children:
+        list(pool.map(partial(_run, children), commands))
     return traces
 
 
@@ -162,8 +165,8 @@ def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -
     return arguments
 
 
-def _run(arguments: list[str]) -> None:
-    done = subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=None if sys.stderr.isatty() else subprocess.PIPE)
+def _run(children: Children, arguments: list[str]) -> None:
+    done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=None if sys.stderr.isatty() else subprocess.PIPE)
     if done.returncode:
         said = (done.stderr or b"").decode(errors="replace").strip().splitlines()
         method = arguments[arguments.index("--method") + 1]

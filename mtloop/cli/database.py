@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def with_store(work: Callable[[Store], Awaitable[T]], folder: Path | None, database: str | None) -> T:
-    """Open the database, bring its schema up to date, do the work, close it."""
+def with_store(
+    work: Callable[[Store], Awaitable[T]], folder: Path | None, database: str | None, *, new: bool = False
+) -> T:
+    """Open the database, bring its schema up to date, do the work, close it. Only where it may be `new` is one made."""
     need("sqlalchemy", "service")
-    from mtloop.service.settings import Settings
+    from mtloop.service.settings import FILE, Settings
 
-    return asyncio.run(_done(work, Settings.read(folder=folder, database=database).url))
+    settings = Settings.read(folder=folder, database=database)
+    if not new and not settings.database and not (settings.folder / FILE).exists():
+        raise InputError("holds no tasks and no participants; is it the right --folder?", path=settings.folder)
+    return asyncio.run(_done(work, settings.url))
 
 
 async def _done(work: Callable[[Store], Awaitable[T]], url: str) -> T:

@@ -14,11 +14,13 @@ from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
     from mtloop.config.metrics import MetricOptions
+    from mtloop.core.protocols import Metric
     from mtloop.metrics.evaluation import Evaluation
 
 F = TypeVar("F", bound=Callable[..., Any])
 QUALITY = ("bleu", "chrf", "ter", "sbleu")
 LEARNING = ("r0", "r1", "r01")
+ABOUT_SOURCES = ("rr", "oov")
 PATH = click.Path(path_type=Path)
 
 _FILES = (
@@ -92,18 +94,26 @@ class Inputs:
 
     def evaluation(self) -> Evaluation:
         """Read everything and put it together; no score is computed yet."""
-        from mtloop.config.metrics import make_metrics
         from mtloop.metrics.evaluation import Evaluation
+
+        metrics = self.metrics()
+        files = Files(self.traces, self.refs, self.hyps, self.src, self.data, self.columns, self.baseline)
+        systems = files.systems()
+        needy = [metric.name for metric in metrics if metric.name in ABOUT_SOURCES]
+        if needy and not any(step.proposal.segment.source for steps in systems.values() for step in steps):
+            raise InputError(f"metric {needy[0]} is about the source, and none is there; give it with --src FILE")
+        if files.left_out:
+            click.echo(f"mtloop: {files.left_out}", err=True)
+        return Evaluation(systems, metrics, files.baseline_name, self.samples, self.seed)
+
+    def metrics(self) -> list[Metric]:
+        """What is measured."""
+        from mtloop.config.metrics import make_metrics
 
         if self.spm and (self.stopwords or self.truecase):
             raise InputError("--spm counts all subwords as they are; leave out --stopwords and --truecase")
         options = self.options()
-        metrics = make_metrics(self.metric_names(options), options)
-        files = Files(self.traces, self.refs, self.hyps, self.src, self.data, self.columns, self.baseline)
-        systems = files.systems()
-        if files.left_out:
-            click.echo(f"mtloop: {files.left_out}", err=True)
-        return Evaluation(systems, metrics, files.baseline_name, self.samples, self.seed)
+        return make_metrics(self.metric_names(options), options)
 
     def options(self) -> MetricOptions:
         from mtloop.config.metrics import MetricOptions

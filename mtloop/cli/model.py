@@ -47,7 +47,11 @@ def info(name: str) -> None:
         return
     from mtloop.translators.marian.find import find_model
     from mtloop.translators.marian.model import Marian
+    from mtloop.translators.thot.card import CARD
 
+    if (Path(name) / CARD).is_file():
+        _info_of_smt(Path(name))
+        return
     model = Marian.load(find_model(name))
     shape, weights = model.shape, model.weights
     parameters = sum(weights[name].numel() for name in weights)
@@ -56,6 +60,17 @@ def info(name: str) -> None:
     click.echo(f"vocabulary   {len(model.source)} source, {len(model.target)} target")
     click.echo(f"parameters   {parameters:,}")
     click.echo(f"fingerprint  {weights.fingerprint}")
+
+
+def _info_of_smt(folder: Path) -> None:
+    from mtloop.translators.thot.card import Card
+
+    card = Card.read(folder)
+    for name, value in card.facts.items():
+        click.echo(f"{name:12} {value}")
+    click.echo(f"weights      {', '.join(f'{name} {value:.3g}' for name, value in card.weights.items())}")
+    click.echo(f"bytes        {sum(card.sizes.values()):,}")
+    click.echo(f"fingerprint  {card.fingerprint}")
 
 
 def _info_of_delta(path: str) -> None:

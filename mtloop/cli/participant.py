@@ -38,7 +38,7 @@ def add(name: str, organiser: bool, folder: Path | None, database: str | None) -
     if not NAME.fullmatch(name):
         raise InputError(f"name {name!r}: expected up to 80 letters, digits, dots, dashes or underscores")
     key = new_key()
-    with_store(lambda store: store.add_participant(name, hash_key(key), organiser), folder, database)
+    with_store(lambda store: store.add_participant(name, hash_key(key), organiser), folder, database, new=True)
     click.echo(key)
 
 

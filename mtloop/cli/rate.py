@@ -36,7 +36,18 @@ def command(folder: Path, rater: str) -> None:
             show(task)
             if not answer(campaign, rater, task):
                 break
+        else:
+            offer_undo(campaign, rater)
         click.echo(f"\n{verdict_line(campaign.standing())}")
+
+
+def offer_undo(campaign: Campaign, rater: str) -> None:
+    """Where nothing is left to show, the last rating can still be taken back."""
+    if rater not in campaign.standing().raters:
+        return
+    click.echo("\nThere is nothing left for you to rate. [u undo your last rating, q leave] ", nl=False)
+    if sys.stdin.readline().strip().lower() in ("u", "undo") and campaign.undo(rater):
+        click.echo("taken back; the same command shows it again")
 
 
 def show(task: Task) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,8 @@ def command(
     **options: Any,
 ) -> None:
     """Translate a stream, learn from each correction, and write what happened to a trace."""
+    if out.is_dir():
+        raise InputError("is a folder; name the file of the trace in it, such as run.jsonl", path=out)
     if out.exists() and not resume:
         raise InputError("is there already; go on with --resume, or choose another name", path=out)
     experiment = make_experiment(pairs, **options)
@@ -105,7 +108,11 @@ def make_experiment(
 
     table: dict[str, Any] = Experiment.from_toml(config) if config else {}
     table |= {name: value for name, value in options.items() if value is not None}
-    settings = dict(table.pop("settings", {})) | dict(map(setting, pairs)) | ({"beams": beam} if beam else {})
+    told = table.pop("beam", None)
+    beam = told if beam is None else beam
+    settings = dict(table.pop("settings", {})) | dict(map(setting, pairs))
+    if beam and settings.setdefault("beams", beam) not in (beam, str(beam)):
+        raise InputError(f"--beam {beam} and beams = {settings['beams']} say different things; give one of them")
     if table.get("delta"):
         from mtloop.config.deltas import read_delta
 
@@ -135,6 +142,9 @@ def run_experiment(
     from mtloop.judges import PostEditor
 
     stream, when = experiment.stream(), experiment.when()
+    if not stream:
+        after = f" after the first {experiment.skip}" if experiment.skip else ""
+        raise InputError(f"holds no segments{after}", path=experiment.data)
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
     refuse_deaf(learner, experiment.method, PostEdit)
@@ -146,9 +156,12 @@ def run_experiment(
 
 def _clocked(steps: Iterable[Step], out: Path) -> Iterator[Step]:
     """Clock times live beside the trace, so that equal runs are equal bytes."""
+    start, steps = time.perf_counter(), iter(steps)
+    first = next(steps, None)  # once the trace is open; where it cannot be, nothing is left behind
+    if first is None:
+        return
     with out.with_suffix(".meta.jsonl").open("a", encoding="utf-8") as clock:
-        start = time.perf_counter()
-        for step in steps:
+        for step in chain([first], steps):
             clock.write(json.dumps({"step": step.index, "seconds": round(time.perf_counter() - start, 4)}) + "\n")
             start = time.perf_counter()
             yield step

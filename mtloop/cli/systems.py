@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import click
+
 from mtloop.core.errors import InputError
 from mtloop.core.loop import run
 from mtloop.core.trace import Trace, is_header
@@ -69,7 +71,7 @@ class Files:
         return unique_names([*first, *self.traces, *self.hyps])
 
     def _steps(self, path: Path, name: str) -> list[Step]:
-        if path in self.traces or is_trace(path):
+        if path in self.traces or (is_trace(path) and path.stat().st_size):
             return self._with_truth(read_steps(path), path)
         return self._judged(self._hypotheses(path), name)
 
@@ -128,7 +130,10 @@ def read_steps(path: Path) -> list[Step]:
     """The steps of a trace that holds any."""
     if path.is_file() and not is_trace(path) and path.stat().st_size:
         raise InputError("is no trace; texts are given with --ref and --hyp", path=path)
-    steps = Trace.read(path).steps
+    trace = Trace.read(path)
+    if trace.torn:
+        click.echo(f"mtloop: {path}: the last line is torn and left out; the run was cut short", err=True)
+    steps = trace.steps
     if not steps:
         raise InputError("the trace holds no steps yet", path=path)
     return steps

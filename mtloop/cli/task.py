@@ -66,7 +66,7 @@ def create(name: str | None, config: Path | None, folder: Path | None, database:
 
     task = _task_file(name, config, options)
     with tqdm(desc="reading", unit=" sentences", delay=1, leave=False, disable=None) as bar:
-        with_store(lambda store: create_task(store, task, lambda count: _show(bar, count)), folder, database)
+        with_store(lambda store: create_task(store, task, lambda count: _show(bar, count)), folder, database, new=True)
     made = with_store(lambda store: store.task(task.name), folder, database)
     assert made is not None
     click.echo(f"{made.name}: {made.kind}, {made.samples} samples a pass, reward {made.reward}")
@@ -111,6 +111,7 @@ _changing("resume", "Take translations again.", stopped=False)
 @database_options
 def delete(name: str, yes: bool, folder: Path | None, database: str | None) -> None:
     """Delete a task with all its runs and rewards."""
+    with_store(lambda store: store.need_task(name), folder, database)
     if not yes:
         click.confirm(f"Delete task {name!r} with all its runs and rewards?", abort=True, err=True)
     with_store(lambda store: store.delete_task(name), folder, database)

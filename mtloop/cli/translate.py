@@ -10,6 +10,7 @@ import click
 
 from mtloop.cli.inputs import PATH
 from mtloop.core.errors import InputError
+from mtloop.data.files import decode_line
 
 EPILOG = """
 \b
@@ -38,8 +39,8 @@ def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
 
     smt = (Path(model) / CARD).is_file()
     translate = _statistical(model, delta, beam) if smt else _neural(model, delta, beam, threads)
-    for line in sys.stdin:
-        click.echo(translate(line.rstrip("\r\n")))
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        click.echo(translate(decode_line(line, "standard input", number)))
 
 
 def _statistical(model: str, delta: Path | None, beam: int) -> Callable[[str], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Segment, Truth
 from mtloop.data import cut, parse_columns, read
+
+KINDS: dict[str, type] = {"str": str, "int": int, "bool": bool, "Mapping[str, JSON]": dict}  # of fields, in TOML
+FEWEST = {"skip": 0, "limit": 0, "threads": 1, "beam": 1}
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,14 @@ class Experiment:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"not a TOML file: {error}", path=path) from error
-        for name in table:
-            if name not in cls.__dataclass_fields__:
-                raise UnknownName("setting", name, cls.__dataclass_fields__)
+        kinds = {one.name: KINDS[str(one.type)] for one in fields(cls)} | {"beam": int}
+        for name, value in table.items():
+            if name not in kinds:
+                raise UnknownName("setting", name, kinds)
+            if not isinstance(value, kinds[name]) or isinstance(value, bool) != (kinds[name] is bool):
+                raise InputError(f"{name} is {value!r}; expected {kinds[name].__name__}", path=path)
+            if isinstance(value, int) and value < FEWEST.get(name, value):
+                raise InputError(f"{name} is {value}; expected {FEWEST[name]} or more", path=path)
         return table
 
     def header(self, model: Model | None) -> Header:

@@ -124,9 +124,9 @@ def _make(name: str, options: MetricOptions) -> Metric:
         return Recall(options.units, ks, options.seen_words)
     if slope := re.fullmatch(r"slope-(u|ca)(?:-(.+))?", name):
         return _slope(slope[1], slope[2] or "ter", options)
-    factory = METRICS.get(name) or _plugins().get(name)
+    factory = METRICS.get(name) or plugins().get(name)
     if factory is None:
-        raise UnknownName("metric", name, [*METRICS, *_plugins(), *PATTERNS])
+        raise UnknownName("metric", name, [*METRICS, *plugins(), *PATTERNS])
     return factory(options)
 
 
@@ -147,5 +147,6 @@ def _oracle(options: MetricOptions) -> Sequence[Step]:
 
 
 @cache
-def _plugins() -> dict[str, Callable[[MetricOptions], Metric]]:
+def plugins() -> dict[str, Callable[[MetricOptions], Metric]]:
+    """Metrics that other packages add."""
     return {point.name: point.load() for point in entry_points(group=GROUP)}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from math import isnan
 from typing import TypeAlias
 
-from mtloop.config.metrics import METRICS, MetricOptions, make_metric
+from mtloop.config.metrics import METRICS, MetricOptions, make_metric, plugins
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.types import Proposal, Segment, Step, Truth
 from mtloop.judges.noise import Noise
@@ -29,10 +28,12 @@ def sentence_reward(name: str) -> SentenceReward:
     >>> round(sentence_reward("ter")("Save file.", "Save the file."), 3)
     0.667
     """
+    if name not in (known := [*sentence_metrics(), *plugins()]):
+        raise UnknownName("reward", name, known)
     metric = make_metric(name, MetricOptions())
     if isinstance(metric, MeanSentence):
         return metric.sentence
-    if isinstance(metric, SacreMetric) and not isnan(metric.score([_step("a", "a")]).value):  # hTER needs a post-edit
+    if isinstance(metric, SacreMetric):
         return lambda text, reference: _on_one(metric, text, reference)
     if callable(own := getattr(metric, "sentence", None)):
         return lambda text, reference: _clipped(float(own(text, reference)))
@@ -51,8 +52,8 @@ def noise_of(settings: Mapping[str, float]) -> Noise:
         raise UnknownName("noise", sorted(unknown)[0], Noise.__dataclass_fields__)
     try:
         return Noise(**settings)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise InputError(f"noise: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise InputError(f"noise is made of numbers, not {dict(settings)}") from error
 
 
 def perceived(score: float, noise: Noise, seed: str) -> float:

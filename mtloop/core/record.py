@@ -36,7 +36,7 @@ def record(
     `save` leaves a snapshot every `every` steps; one that cannot is taught the record again. `until` stops
     after so many steps in all, with a snapshot: whoever goes on from there learns nothing twice.
     """
-    with TraceWriter(path, header) as trace:
+    with TraceWriter(path, header, alone=True) as trace:
         snapshots = Snapshots(Path(path))
         if not trace.past:
             snapshots.clear()  # they are of an earlier run under this name

@@ -59,6 +59,7 @@ class Trace:
 
     header: Header
     events: tuple[Event, ...] = ()
+    torn: bool = False  # its last line was cut short, and is not here
 
     @property
     def steps(self) -> list[Step]:
@@ -80,11 +81,13 @@ class Trace:
     @classmethod
     def read(cls, path: str | Path) -> Trace:
         """Read a whole trace; a torn last line is dropped, anything else that is wrong names its line."""
-        lines = _whole_lines(_content(path))
+        content = _content(path)
+        lines = _whole_lines(content)
         if not lines:
             raise TraceError("holds no trace: there is no header line", path=path)
         header = _header(lines[0], path)
-        return cls(header, tuple(_events(lines[1:], path)))
+        torn = len(lines) < content.count(b"\n") + (not content.endswith(b"\n"))
+        return cls(header, tuple(_events(lines[1:], path)), torn)
 
 
 class TraceWriter:
@@ -95,15 +98,20 @@ class TraceWriter:
             trace.write(step)
     """
 
-    def __init__(self, path: str | Path, header: Header) -> None:
+    def __init__(self, path: str | Path, header: Header, *, alone: bool = False) -> None:
+        """`alone`: refuse where another process, also alone, has this trace open; two would write one run twice."""
         self.path = Path(path)
         self.header = replace(header, format=FORMAT)
+        if alone and self.path.exists():
+            _lock(self.path.open("rb"), self.path).close()  # before anything is read that the other is writing
         old = _content(path) if self.path.exists() else b""
         if old and not is_header(old):
             raise TraceError("is there already and is no trace; choose another name", path=path)
         kept = b"".join(line + b"\n" for line in _whole_lines(old))
         self.past: list[Step] = self._continue() if kept else []
         self._file = _open_at(self.path, kept)
+        if alone:
+            _lock(self._file, self.path)
         if not kept:
             self._append(_line("header", self.header))
 
@@ -203,6 +211,20 @@ def _check_order(event: Event, seen: set[int]) -> None:
         raise WireError(f"step {event.index} stands where step {len(seen)} should")
     else:
         seen.add(event.index)
+
+
+def _lock(file: BinaryIO, path: Path) -> BinaryIO:
+    """Hold a file until it is closed or the process ends, however that comes about; without locks, do without."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise TraceError("is being written by another process; let it finish, or end it first", path=path) from error
+    return file
 
 
 def _open_at(path: Path, kept: bytes) -> BinaryIO:

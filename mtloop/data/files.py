@@ -82,7 +82,12 @@ def lines(path: str | Path) -> Iterator[str]:
         if not first:
             raise InputError("the file is empty", path=path)
         for number, raw in enumerate(chain([first], raws), start=1):
-            yield _decode(raw, path, number).removesuffix("\n").removesuffix("\r")
+            yield decode_line(raw, path, number)
+
+
+def decode_line(raw: bytes, path: str | Path, number: int) -> str:
+    """A line as text, without its end; what is no UTF-8 is refused with where it stands."""
+    return _decode(raw, path, number).removesuffix("\n").removesuffix("\r")
 
 
 def _decode(raw: bytes, path: str | Path, number: int) -> str:

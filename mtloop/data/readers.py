@@ -71,4 +71,7 @@ def _reader(path: Path) -> Reader:
         return READERS[kind]
     known, packed = ", ".join(READERS), ", ".join(UNPACK)
     message = f"unknown kind of file {kind!r}; known: {known}, each also with {packed} behind"
-    raise InputError(message + "; plain text comes as two files, source and target", path=path)
+    hint = (
+        "two files of plain text become one with: paste SOURCE TARGET (and a first line source<tab>target) > FILE.tsv"
+    )
+    raise InputError(f"{message}; {hint}", path=path)

@@ -94,6 +94,8 @@ class Standing:
     asked: tuple[str, ...]
     raters: Mapping[str, Habit]
     verdict: Stop | None
+    left: int = 0
+    """Translations that nobody rated yet, of the systems in question."""
 
     @property
     def total(self) -> int:
@@ -152,7 +154,9 @@ class Campaign:
             for system in rating.systems:
                 counts[system] += 1
         asked = tuple(np.array(race.systems)[race.asking_[0]].tolist()) if race.verdict() is None else ()
-        return Standing(race.weights(), counts, asked, habits(ratings), race.verdict())
+        done = {cell for trace in traces.values() for cell in _cells(_valid(trace))}
+        left = sum((segment, system) not in done for segment in self._order for system in asked)
+        return Standing(race.weights(), counts, asked, habits(ratings), race.verdict(), left)
 
     def ratings(self) -> list[Rating]:
         """Everything that was rated and not taken back, as given."""

@@ -294,6 +294,11 @@ class Store:
             await connection.execute(sa.update(tasks).where(tasks.c.id == number).values(**changes))
             await _next_epoch(connection)
 
+    async def need_task(self, name: str) -> None:
+        """Refuse a name that no task has."""
+        async with self._reading.connect() as connection:
+            await _find(connection, "task", tasks, name)
+
     async def delete_task(self, name: str) -> None:
         """A task with all its runs and rewards."""
         async with self._writing() as connection:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from mtloop.config.experiment import Experiment
+from mtloop.core.children import Children
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.files import write_text
 from mtloop.sweep.toml import to_toml
@@ -79,14 +81,14 @@ class Processes:
     snapshot: int = 100
 
     def __call__(self, works: Sequence[Work]) -> list[str]:
-        with ThreadPoolExecutor(self.jobs) as pool:
-            return list(pool.map(self._one, works))
+        with ThreadPoolExecutor(self.jobs) as pool, Children() as children:
+            return list(pool.map(partial(self._one, children), works))
 
-    def _one(self, work: Work) -> str:
+    def _one(self, children: Children, work: Work) -> str:
         work.describe()
         if work.done:
             return ""
-        done = subprocess.run(
+        done = children.run(
             self._command(work), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[self.lock]
         )
         said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]

@@ -31,7 +31,8 @@ class StopWords:
         code = base_language(language)
         if not stopwordsiso.has_lang(code):
             known = ", ".join(sorted(stopwordsiso.langs()))
-            raise InputError(f"no stop list for language {language!r}; give one with --stopwords FILE, or use: {known}")
+            own = "mtloop score and report take a list of your own: --stopwords FILE"
+            raise InputError(f"no stop list for language {language!r}; known: {known} ({own})")
         return cls.of_words(stopwordsiso.stopwords(code), f"iso-{code}")
 
     @classmethod

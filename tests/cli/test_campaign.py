@@ -84,3 +84,15 @@ def test_campaign_mistakes_are_one_line(mtloop: Callable[..., Said], tmp_path: P
         assert said.code == 2
         assert message in said.err
         assert len(said.err.strip().splitlines()) == 1
+
+
+def test_when_all_is_rated_it_says_so_and_the_last_rating_can_be_taken_back(
+    mtloop: Callable[..., Said], tmp_path: Path
+) -> None:
+    folder = create(mtloop, tmp_path, segments=1)
+    assert "nothing is left to rate after 5 ratings" in rate(folder, "50\n" * 5)
+    assert "nothing is left to rate" in mtloop("campaign", "status", folder).out
+    back = rate(folder, "u\n")
+    assert "taken back" in back
+    assert "not decided yet after 4 ratings" in back
+    assert "translation" in rate(folder, "q\n")

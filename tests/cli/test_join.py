@@ -78,7 +78,7 @@ def test_a_model_takes_part(mtloop: Call, service: Service, url: str, key: Path,
     assert said.code == 0, said.err
     trace = Trace.read(out)
     assert len(trace.steps) == 2 * len(SOURCES)
-    assert trace.header.config["settings"] == {"beams": 2}
+    assert trace.header.config["settings"] == {"beams": 2, "piece": 48}
     assert trace.header.config["fingerprint"]
     assert all(step.learned == Learned() for step in trace.steps)
 

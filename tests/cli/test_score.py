@@ -433,7 +433,10 @@ def test_traces_of_different_streams_are_not_compared(mtloop: Call, files: Path)
         (["--src", "ref.txt", "--hyp", "hyp.txt"], "--src needs --ref"),
         (["ref.txt", "hyp.txt"], "texts are given with --ref and --hyp"),
         (["--ref", "ref.txt", "--hyp", "hyp.txt", "--curves", "."], "--curves takes the name of a file"),
-        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--metrics", "rr", "--curves", "c.csv"], "--curves needs a metric"),
+        (
+            ["--ref", "ref.txt", "--hyp", "hyp.txt", "--src", "ref.txt", "--metrics", "rr", "--curves", "c.csv"],
+            "--curves needs a metric",
+        ),
         (["--ref", "ref.txt", "--hyp", "hyp.txt", "--metrics", "slope-ca-rr"], "adds up"),
     ],
 )

@@ -54,6 +54,8 @@ class Shape:
                 start=config["decoder_start_token_id"],
                 padding=config["pad_token_id"],
             )
+        except FileNotFoundError:
+            raise InputError("holds no Marian model: there is no config.json", path=folder) from None
         except (OSError, ValueError, KeyError) as error:
             raise InputError(
                 f"not the configuration of a Marian model: {error}", path=folder / "config.json"

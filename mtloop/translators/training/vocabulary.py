@@ -125,6 +125,9 @@ def _encode(model: bytes, texts: Sequence[str]) -> Rows:
 
 
 def _too_small(kind: str, size: int, count: int, reason: str) -> str:
+    if needed := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", reason):
+        characters = f"a {kind} vocabulary of {size} does not hold the characters of the text"
+        return f"{characters}; ask for at least {needed[1]} (vocab_size)"
     limit = re.search(r"<= (\d+)", reason)
     hint = f"at most {limit[1]}" if limit else "fewer, or give more text"
     return f"{count} sentences are not enough for a {kind} vocabulary of {size}; ask for {hint} (vocab_size)"
