@@ -50,7 +50,7 @@ def test_a_trace_becomes_a_delta_that_translates(
     assert "epoch 2: value" in said.err
     delta = Delta.read(out)
     assert (delta.method, delta.counters["updates"]) == ("lora", 6)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(("Save the file.\nOpen the page.\n").encode())))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Save the file.\nOpen the page.\n")))
     translated = mtloop("translate", "--model", model, "--delta", out)
     assert (translated.code, translated.out.count("\n")) == (0, 2), translated.err
     again = mtloop(*arguments, "--epochs", 2, "--held-out", 0.25, "--out", out.with_name("again.safetensors"))
