@@ -18,6 +18,7 @@ from mtloop.translators.honesty import Honesty
 from mtloop.translators.marian.lesson import Lesson, study
 from mtloop.translators.marian.model import Encoded, Marian
 from mtloop.translators.marian.search import Advice, Found, Limits, beam, greedy
+from mtloop.translators.marian.spelling import Spelling
 from mtloop.translators.memory import Memory, Remembered, looked_at
 from mtloop.translators.scopes import Frozen, NotFinite, Scope, base_of
 from mtloop.translators.words import Words
@@ -105,12 +106,13 @@ class AdaptiveNMT:
 
     def _advice(self, encoded: Encoded) -> list[Advice]:
         """Who has a say while this source is translated, beside the model."""
+        spelling = Spelling.of(encoded.ids, self.model.source, self.model.target)
         if self.memory is None and self.copying is None:
-            return []
+            return [spelling] if spelling else []
         words = Words.of(encoded.ids, self.model.source)
         push = self.copying.of(words, self._spell, self.model.target.pieces) if self.copying else None
         recalled = self.memory.recall(words) if self.memory is not None else None
-        return [advice for advice in (push, recalled) if advice is not None]
+        return [advice for advice in (push, recalled, spelling) if advice is not None]
 
     def _spell(self, word: str) -> list[int]:
         return self.model.target.encode(word)[:-1]

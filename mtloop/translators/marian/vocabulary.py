@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from mtloop.core.errors import InputError
 from mtloop.text.cut import is_cut, join, split
 
 SPACE = "▁"  # SentencePiece's word boundary
+BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 class Vocabulary:
@@ -34,10 +36,10 @@ class Vocabulary:
         return [self._ids.get(piece, self.unknown) for piece in pieces]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; special ones leave no mark, the unknown included."""
+        """The text of ids; special ones leave no mark, the unknown and halves of characters included."""
         special = {self.end, self.pad, self.unknown}
         pieces = [self.pieces[i] for i in ids if i not in special]
-        text = str(self._spm.decode_pieces(pieces)).replace(SPACE, " ").strip()
+        text = str(self._spm.decode_pieces(pieces)).replace(SPACE, " ").replace("\ufffd", "").strip()
         return join(text.split(" ")) if self.cut else text
 
     @cached_property
@@ -52,6 +54,12 @@ class Vocabulary:
         for piece, i in self._ids.items():
             pieces[i] = piece
         return pieces
+
+    @cached_property
+    def bytes_(self) -> dict[int, int]:
+        """The ids of pieces that are bytes, with their values: what no other piece spells is spelt with them."""
+        found = ((i, BYTE.fullmatch(piece)) for i, piece in enumerate(self.pieces))
+        return {i: int(byte[1], 16) for i, byte in found if byte}
 
     def _special(self, token: str, table: Path) -> int:
         if token not in self._ids:

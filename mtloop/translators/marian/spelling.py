@@ -1,0 +1,82 @@
+"""Characters that a vocabulary spells byte by byte: what is begun is finished as the source has it, and not said again.
+
+An emoji, a letter of another script or a rare sign is four byte pieces or fewer. A model that has hardly seen any
+begins to copy one and then wanders off, and half a character is none; or it goes on copying.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mtloop.translators.marian.search import Moment
+from mtloop.translators.marian.vocabulary import Vocabulary
+
+CONTINUING = range(0x80, 0xC0)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Advice for a source with such characters, so many of each; `bytes_` are the target's byte pieces, id to value."""
+
+    characters: Mapping[bytes, int]
+    bytes_: Mapping[int, int]
+
+    @classmethod
+    def of(cls, ids: Sequence[int], source: Vocabulary, target: Vocabulary) -> Spelling | None:
+        """None where the source has no such character, or the target cannot spell any."""
+        spelt = bytes(source.bytes_[i] for i in ids if i in source.bytes_)
+        found = Counter(character.encode() for character in spelt.decode(errors="ignore"))
+        return cls(found, target.bytes_) if found and target.bytes_ else None
+
+    def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
+        ids = {value: i for i, value in self.bytes_.items()}
+        for row, written in enumerate(moment.written):
+            spelt = [self.bytes_.get(i) for i in written]
+            left = self.left(spelt)
+            if follow := self.follow(_begun(spelt), left):
+                kept = torch.tensor([ids[value] for value in follow if value in ids])
+                only = torch.full_like(logits[row], float("-inf"))
+                only[kept] = logits[row, kept]
+                logits[row] = only
+            for first in {one[0] for one in self.characters} - {one[0] for one in left} & ids.keys():
+                logits[row, ids[first]] = float("-inf")
+        return logits
+
+    def left(self, spelt: Sequence[int | None]) -> frozenset[bytes]:
+        """The characters that were not yet said as often as the source has them."""
+        said = Counter(bytes(value for value in spelt if value is not None).decode(errors="ignore"))
+        return frozenset(one for one, times in self.characters.items() if said[one.decode()] < times)
+
+    def follow(self, begun: bytes, left: frozenset[bytes]) -> list[int]:
+        """What may come next of a character that was begun: as one that is left goes on, else what makes it whole.
+
+        >>> face = "😀".encode()
+        >>> Spelling({face: 1}, {}).follow(face[:2], frozenset([face]))
+        [152]
+        """
+        if not begun:
+            return []
+        known = {one[len(begun)] for one in left if one.startswith(begun) and len(one) > len(begun)}
+        return sorted(known) or ([] if _length(begun[0]) <= len(begun) else list(CONTINUING))
+
+
+def _begun(spelt: Sequence[int | None]) -> bytes:
+    """The bytes at the end, from the last that begins a character; `spelt` has None where no byte stands."""
+    tail: list[int] = []
+    for value in reversed(spelt[-4:]):
+        if value is None:
+            return b""
+        tail.insert(0, value)
+        if value not in CONTINUING:
+            return bytes(tail)
+    return b""
+
+
+def _length(first: int) -> int:
+    """How many bytes a character has that begins with this one."""
+    return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
