@@ -34,6 +34,9 @@ VERBS = {
     "demo": "let the embedded model learn the demo document with every method, and compare them",
 }
 
+GOING_ON = dict.fromkeys(("compare", "tune", "bandit", "demo"), "the same command goes on where it was")
+GOING_ON |= dict.fromkeys(("run", "join", "train"), "the same command with --resume goes on where it was")
+
 
 class Verbs(click.Group):
     """Loads a verb's module when it is called for."""
@@ -76,6 +79,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (MtloopError, click.ClickException) as error:
         fail(error)
     except click.Abort:
+        verb = next(iter(arguments if arguments is not None else sys.argv[1:]), "")
+        if verb in GOING_ON:
+            click.echo(f"mtloop: interrupted; {GOING_ON[verb]}", err=True)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stderr.close()

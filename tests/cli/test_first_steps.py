@@ -156,12 +156,19 @@ def test_a_comparison_that_is_ended_ends_its_runs(model: Path, data: Path, tmp_p
     out = tmp_path / "out"
     command = [sys.executable, "-m", "mtloop", "compare", "--data", data, "--model", model, "--methods", "full,lasso"]
     (tmp_path / "slow.toml").write_text("[settings]\nupdates = 3000\nenough = 1.0\n")
-    parent = subprocess.Popen([*command, "--config", tmp_path / "slow.toml", "--out", out], start_new_session=True)
+    parent = subprocess.Popen(
+        [*command, "--config", tmp_path / "slow.toml", "--out", out],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     deadline = time.monotonic() + 60
     while len(list(out.glob("*.jsonl"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.1)
     parent.send_signal(number)
-    assert parent.wait(60) in (143, 130)
+    _, said = parent.communicate(timeout=60)
+    assert parent.returncode == 128 + number
+    assert ("the same command goes on where it was" in said) == (number == signal.SIGINT)
     sizes = {path: path.stat().st_size for path in out.glob("*.jsonl")}
     assert len(sizes) >= 2
     group = subprocess.run(["pgrep", "-g", str(parent.pid)], capture_output=True, text=True).stdout.split()
