@@ -16,7 +16,7 @@ from mtloop.bandits.draws import seed_of
 from mtloop.bandits.nmt import BanditNMT
 from mtloop.core.types import JSON, Feedback, Learned, Proposal, Reward, Segment
 from mtloop.text.cut import join, split
-from mtloop.translators.adaptive import AdaptiveNMT
+from mtloop.translators.adaptive import PIECE, AdaptiveNMT
 from mtloop.translators.lexicon import Lexicon
 from mtloop.translators.marian.model import Marian
 from mtloop.translators.marian.vocabulary import SPACE
@@ -102,9 +102,11 @@ class WordBaseline:
 
     learns_from: tuple[type[Feedback], ...] = ()
 
-    def __init__(self, model: Marian, unknown: UnknownWords, *, method: str = "wnmt-baseline") -> None:
+    def __init__(
+        self, model: Marian, unknown: UnknownWords, *, method: str = "wnmt-baseline", piece: int = PIECE
+    ) -> None:
         self.unknown, self.method = unknown, method
-        self._steady = AdaptiveNMT(Frozen(model), updates=0)
+        self._steady = AdaptiveNMT(Frozen(model), updates=0, piece=piece)
 
     def propose(self, segment: Segment) -> Proposal:
         return Proposal(segment, self.unknown.translate(self._steady, segment.source), self.method)

@@ -88,7 +88,8 @@ def experiments_of(methods: Sequence[str], options: dict[str, Any]) -> dict[str,
     for method in methods:
         settings_of(method)
     experiments = {method: make_experiment(method=method, **_fitting(method, options)) for method in methods}
-    for experiment in experiments.values():
+    for method, experiment in experiments.items():
+        settings_of(method, experiment.settings)
         experiment.when()
     return experiments
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,6 +95,8 @@ def command(
     if out.exists() and not resume:
         raise InputError("is there already; go on with --resume, or choose another name", path=out)
     experiment = make_experiment(pairs, **options)
+    if experiment.delta and Path(experiment.delta).is_relative_to(out.with_name(f"{out.stem}.state")):
+        raise InputError("begins with the snapshots that this trace would replace; choose another name", path=out)
     for _ in run_experiment(experiment, out, snapshot, language, until):
         pass
     click.echo(out)
@@ -108,19 +110,24 @@ def make_experiment(
 
     table: dict[str, Any] = Experiment.from_toml(config) if config else {}
     table |= {name: value for name, value in options.items() if value is not None}
-    told = table.pop("beam", None)
-    beam = told if beam is None else beam
-    settings = dict(table.pop("settings", {})) | dict(map(setting, pairs))
-    if beam and settings.setdefault("beams", beam) not in (beam, str(beam)):
-        raise InputError(f"--beam {beam} and beams = {settings['beams']} say different things; give one of them")
+    settings = _searching(table.pop("beam", None), table.pop("settings", {}), "beam")
+    settings |= _searching(beam, dict(map(setting, pairs)), "--beam")
     if table.get("delta"):
-        from mtloop.config.deltas import read_delta
+        from mtloop.config.deltas import find_delta, read_delta
 
-        table = {"method": read_delta(Path(table["delta"])).method} | table | {"delta": str(table["delta"])}
+        found = find_delta(Path(table["delta"]))
+        table = {"method": read_delta(found).method} | table | {"delta": str(found)}
     if "data" not in table:
         raise InputError('a run needs data: --data FILE, or data = "FILE" in the TOML')
     refuse_idle_model(table.get("method", ""), table.get("model"))
     return Experiment(**table | {"data": str(table["data"]), "settings": settings})
+
+
+def _searching(beam: int | None, settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Settings with a beam that was given by its other name; the two must agree."""
+    if beam and str(settings.get("beams", beam)) != str(beam):
+        raise InputError(f"{name} {beam} and beams = {settings['beams']} say different things; give one of them")
+    return dict(settings) | ({"beams": beam} if beam else {})
 
 
 def refuse_idle_model(method: str, model: str | None) -> None:

@@ -16,8 +16,10 @@ SCOPES = {"Dense": "full", "OutputBias": "bias", "Lora": "lora", "Lasso": "lasso
 
 
 def find_delta(path: Path) -> Path:
-    """A file, or the newest in a folder of snapshots (`run.state`)."""
-    found = sorted(path.glob("*/delta.safetensors")) if path.is_dir() else [path]
+    """A file, one snapshot, or the newest in a folder of them (`run.state`)."""
+    if not path.is_dir():
+        return path
+    found = [*sorted(path.glob("[0-9]*/delta.safetensors")), *path.glob("delta.safetensors")]
     if not found:
         raise InputError("holds no snapshot with a delta", path=path)
     return found[-1]

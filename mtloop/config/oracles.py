@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mtloop.config.names import PIECE
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
@@ -18,13 +19,20 @@ if TYPE_CHECKING:
 
 
 def nmt_oracle(
-    model: Marian, *, scope: str = "full", rate: float = 0.0, tensors: str = "", epochs: int = 2, updates: int = 3
+    model: Marian,
+    *,
+    scope: str = "full",
+    rate: float = 0.0,
+    tensors: str = "",
+    epochs: int = 2,
+    updates: int = 3,
+    piece: int = PIECE,
 ) -> Learner:
     """The neural model, corrected by every reference of the task, `epochs` times over."""
     from mtloop.bandits.oracles import Oracle
 
     _positive(epochs=epochs, updates=updates)
-    return Oracle(_taught(model, scope, rate, tensors, updates), method="nmt-oracle", epochs=epochs)
+    return Oracle(_taught(model, scope, rate, tensors, updates, piece), method="nmt-oracle", epochs=epochs)
 
 
 def smt_oracle(model: Base) -> Learner:
@@ -46,6 +54,7 @@ def domain_adaptation(
     select: int = 500,
     pool: int = 50_000,
     seed: int = 1,
+    piece: int = PIECE,
 ) -> Learner:
     """After `every` sources the model learns the `select` pairs most like them, of the first `pool` of `general`."""
     from mtloop.bandits.domain import DomainAdaptation
@@ -55,7 +64,7 @@ def domain_adaptation(
     if not general:
         raise InputError("domain-adaptation chooses from general parallel text: --set general=FILE")
     pairs = list(islice(text_pairs(Path(general)), pool))
-    learner = _taught(model, scope, rate, tensors, updates=1)
+    learner = _taught(model, scope, rate, tensors, 1, piece)
     return DomainAdaptation(learner, pairs, every=every, select=select, seed=seed)
 
 
@@ -63,7 +72,7 @@ ORACLES: dict[str, Callable[..., Learner]] = {"nmt-oracle": nmt_oracle, "smt-ora
 INFORMED_METHODS: dict[str, Callable[..., Learner]] = {**ORACLES, "domain-adaptation": domain_adaptation}
 
 
-def _taught(model: Marian, scope: str, rate: float, tensors: str, updates: int) -> AdaptiveNMT:
+def _taught(model: Marian, scope: str, rate: float, tensors: str, updates: int, piece: int) -> AdaptiveNMT:
     """A learner of corrections, by the name of what moves; its delta is one of that method."""
     from mtloop.config.methods import SCOPES, make_learner
     from mtloop.translators.adaptive import AdaptiveNMT
@@ -74,7 +83,7 @@ def _taught(model: Marian, scope: str, rate: float, tensors: str, updates: int) 
         raise InputError(f"tensors is a setting of scope fixed, not of {scope}")
     if rate < 0:
         raise InputError(f"rate is the step size (0: the scope's own), not {rate:g}")
-    settings: dict[str, JSON] = {"updates": updates}
+    settings: dict[str, JSON] = {"updates": updates, "piece": piece}
     settings |= ({"rate": rate} if rate else {}) | ({"tensors": tensors} if tensors else {})
     learner = make_learner(scope, model, settings)
     assert isinstance(learner, AdaptiveNMT)

@@ -28,8 +28,8 @@ def sentence_reward(name: str) -> SentenceReward:
     >>> round(sentence_reward("ter")("Save file.", "Save the file."), 3)
     0.667
     """
-    if name not in (known := [*sentence_metrics(), *plugins()]):
-        raise UnknownName("reward", name, known)
+    if name not in sentence_metrics() and name not in plugins():
+        raise UnknownName("reward", name, [*sentence_metrics(), *plugins()])
     metric = make_metric(name, MetricOptions())
     if isinstance(metric, MeanSentence):
         return metric.sentence

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mtloop.config.bandits import BANDIT_METHODS
+from mtloop.config.names import PIECE
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
@@ -31,11 +32,11 @@ def lexical(model: Base) -> Learner:
     return SmtLearner(table, method="lexical", fingerprint=model.fingerprint, learns=False)
 
 
-def wnmt_baseline(model: Marian, *, lexicon: str = "") -> Learner:
+def wnmt_baseline(model: Marian, *, lexicon: str = "", piece: int = PIECE) -> Learner:
     """A word-level model as it is; unknown words are looked up in `lexicon`, or copied."""
     from mtloop.bandits.words import WordBaseline
 
-    return WordBaseline(model, _unknown(model, lexicon))
+    return WordBaseline(model, _unknown(model, lexicon), piece=piece)
 
 
 def wnmt_el(model: Marian, *, lexicon: str = "", **settings: JSON) -> Learner:

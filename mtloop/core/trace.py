@@ -102,16 +102,19 @@ class TraceWriter:
         """`alone`: refuse where another process, also alone, has this trace open; two would write one run twice."""
         self.path = Path(path)
         self.header = replace(header, format=FORMAT)
-        if alone and self.path.exists():
-            _lock(self.path.open("rb"), self.path).close()  # before anything is read that the other is writing
-        old = _content(path) if self.path.exists() else b""
-        if old and not is_header(old):
-            raise TraceError("is there already and is no trace; choose another name", path=path)
-        kept = b"".join(line + b"\n" for line in _whole_lines(old))
-        self.past: list[Step] = self._continue() if kept else []
-        self._file = _open_at(self.path, kept)
-        if alone:
-            _lock(self._file, self.path)
+        self._file = _opened(self.path)
+        try:
+            if alone:
+                _lock(self._file, self.path)
+            old = self._file.read()
+            if old and not is_header(old):
+                raise TraceError("is there already and is no trace; choose another name", path=path)
+            kept = b"".join(line + b"\n" for line in _whole_lines(old))
+            self.past: list[Step] = self._continue() if kept else []
+        except BaseException:
+            self._file.close()
+            raise
+        _cut_at(self._file, old, kept)
         if not kept:
             self._append(_line("header", self.header))
 
@@ -213,26 +216,31 @@ def _check_order(event: Event, seen: set[int]) -> None:
         seen.add(event.index)
 
 
-def _lock(file: BinaryIO, path: Path) -> BinaryIO:
+def _lock(file: BinaryIO, path: Path) -> None:
     """Hold a file until it is closed or the process ends, however that comes about; without locks, do without."""
     try:
         import fcntl
-    except ImportError:  # Windows
-        return file
-    try:
+
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        file.close()
         raise TraceError("is being written by another process; let it finish, or end it first", path=path) from error
-    return file
+    except (ImportError, OSError):  # Windows; file systems that know no locks
+        return
 
 
-def _open_at(path: Path, kept: bytes) -> BinaryIO:
-    """Open for appending behind what is kept, so that a torn tail is cut off and nothing whole is rewritten."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("r+b" if path.exists() else "x+b")
-    if kept and not file.read().startswith(kept):  # the last line lacks only its newline
+def _opened(path: Path) -> BinaryIO:
+    """For reading and writing, as it is; a new one where there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("r+b" if path.exists() else "x+b")
+    except OSError as error:
+        raise TraceError(f"cannot be written: {error.strerror}", path=path) from error
+
+
+def _cut_at(file: BinaryIO, old: bytes, kept: bytes) -> None:
+    """Go on behind what is kept, so that a torn tail is cut off and nothing whole is rewritten."""
+    file.seek(len(old))
+    if kept and not old.startswith(kept):  # the last line lacks only its newline
         file.write(b"\n")
     file.truncate(len(kept))
     file.seek(len(kept))
-    return file

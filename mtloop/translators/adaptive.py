@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from torch import Tensor
@@ -122,8 +122,11 @@ class AdaptiveNMT:
 
         A sentence that is longer than the model can read is cut between words.
         """
-        most, piece = most or self.piece, ""
-        for sentence in self._sentences(source, most):
+        return self._packed(self._sentences(source, most or self.piece), most or self.piece)
+
+    def _packed(self, parts: Iterable[str], most: int) -> Iterator[str]:
+        piece = ""
+        for sentence in parts:
             longer = f"{piece} {sentence}" if piece else sentence
             if piece and len(self.model.source.encode(longer)) > most:
                 yield piece
@@ -140,7 +143,8 @@ class AdaptiveNMT:
             if len(self.model.source.encode(sentence)) <= self.longest:
                 yield sentence
             else:
-                yield from (part for word in sentence.split() for part in self._parts(word))
+                parts = (part for word in sentence.split() for part in self._parts(word))
+                yield from self._packed(parts, self.longest)
 
     def _parts(self, word: str) -> Iterator[str]:
         """A word longer than the model can read (a key, a data URL) in pieces of characters."""

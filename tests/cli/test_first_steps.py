@@ -60,7 +60,7 @@ def test_a_mistyped_verb_is_told_the_right_one(mtloop: Mtloop) -> None:
         ("settings = 3", "expected dict"),
         ("beam = 0", "beam is 0; expected 1 or more"),
         ("bean = 4", "did you mean 'beam'?"),
-        ("beam = 4\n[settings]\nbeams = 2", "say different things"),
+        ("beam = 4\n[settings]\nbeams = 2", "beam 4 and beams = 2 say different things"),
     ],
 )
 def test_a_wrong_line_of_toml_is_one_line_of_complaint(
@@ -80,6 +80,15 @@ def test_toml_takes_a_beam(mtloop: Mtloop, model: Path, data: Path, tmp_path: Pa
     said = mtloop("run", "--data", data, "--model", model, "--config", tmp_path / "run.toml", "--out", out)
     assert said.code == 0, said.err
     assert Trace.read(out).header.config["settings"]["beams"] == 2  # type: ignore[index, call-overload]
+
+
+def test_the_command_line_wins_over_toml(mtloop: Mtloop, model: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('method = "baseline"\nlimit = 1\n[settings]\nbeams = 2\n')
+    for number, given in enumerate((("--beam", 4), ("--set", "beams=4"))):
+        out = tmp_path / f"{number}.jsonl"
+        config = ("--model", model, "--config", tmp_path / "run.toml")
+        assert mtloop("run", "--data", data, *config, *given, "--out", out).code == 0
+        assert Trace.read(out).header.config["settings"]["beams"] == 4  # type: ignore[index, call-overload]
 
 
 def test_where_a_run_can_write_and_where_not(mtloop: Mtloop, data: Path, tmp_path: Path) -> None:

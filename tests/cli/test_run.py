@@ -12,7 +12,7 @@ import pytest
 from helpers.said import Said
 from helpers.tiny_marian import demo_pairs, write_tiny
 
-from mtloop.config.deltas import read_delta, take_up
+from mtloop.config.deltas import find_delta, read_delta, take_up
 from mtloop.config.methods import make_learner, settings_of
 from mtloop.core import Segment, Trace
 from mtloop.translators.marian.model import Marian
@@ -281,6 +281,23 @@ def test_a_run_goes_on_from_what_another_learned(mtloop: Call, model: Path, data
     again = mtloop(*later, "--resume", "--delta", tmp_path / "whole.state")
     assert again.code == 2
     assert "is of another run" in again.err
+
+
+def test_the_newest_whole_snapshot_is_the_one(tmp_path: Path) -> None:
+    for name in ("000000009", "000000010", "unfinished"):
+        (tmp_path / "r.state" / name).mkdir(parents=True)
+        (tmp_path / "r.state" / name / "delta.safetensors").touch()
+    newest = tmp_path / "r.state" / "000000010" / "delta.safetensors"
+    assert find_delta(tmp_path / "r.state") == find_delta(newest.parent) == find_delta(newest) == newest
+
+
+def test_a_run_does_not_begin_with_what_it_would_replace(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    run = ["run", "--data", data, "--model", model, "--method", "bias", "--limit", 2, "--out", tmp_path / "r.jsonl"]
+    assert mtloop(*run).code == 0
+    (tmp_path / "r.jsonl").rename(tmp_path / "kept.jsonl")
+    said = mtloop(*run, "--delta", tmp_path / "r.state")
+    assert (said.code, "would replace" in said.err) == (2, True)
+    assert find_delta(tmp_path / "r.state").is_file()
 
 
 def test_a_delta_that_a_run_cannot_go_on_from(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:

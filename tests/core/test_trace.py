@@ -121,3 +121,26 @@ def test_a_configuration_with_tuples_is_continued(tmp_path: Path) -> None:
     TraceWriter(tmp_path / "t.jsonl", header).close()
     with TraceWriter(tmp_path / "t.jsonl", header) as trace:
         assert trace.past == []
+
+
+def test_a_writer_that_is_refused_leaves_the_other_ones_trace_alone(tmp_path: Path) -> None:
+    path, header = tmp_path / "run.jsonl", Header(config={"n": 1})
+    with TraceWriter(path, header, alone=True) as first:
+        first.write(Step(0, Proposal(Segment("1", "a"), "b")))
+        with pytest.raises(TraceError, match="being written by another process"):
+            TraceWriter(path, header, alone=True)
+        first.write(Step(1, Proposal(Segment("2", "a"), "b")))
+    assert len(Trace.read(path).steps) == 2
+    with TraceWriter(path, header, alone=True) as second:  # and once it is closed, it is free
+        assert len(second.past) == 2
+
+
+def test_where_files_know_no_locks_it_works_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    def refuse(file: object, how: int) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with TraceWriter(tmp_path / "run.jsonl", Header(), alone=True) as trace:
+        assert trace.past == []

@@ -298,6 +298,15 @@ def test_sentences_are_translated_a_few_at_a_time(small: Marian) -> None:
     assert begun == small.target.decode(system.search(source, "Öffnen")[0].ids)
 
 
+def test_a_sentence_too_long_for_the_model_is_cut_as_seldom_as_possible(small: Marian) -> None:
+    system = learner(small, "baseline")
+    pieces = list(system.pieces("and on " * 400))
+    assert " ".join(pieces).split() == ("and on " * 400).split()
+    sizes = [len(small.source.encode(piece)) for piece in pieces]
+    assert max(sizes) <= system.longest
+    assert all(size > system.longest - 10 for size in sizes[:-1])
+
+
 @pytest.mark.parametrize("source", ["", "   ", "🙂🙂", "שלום עולם", "a" * 600, "\u0000"])
 def test_odd_sources_are_translated_without_complaint(small: Marian, source: str) -> None:
     assert isinstance(learner(small, "baseline").propose(Segment("1", source)).text, str)

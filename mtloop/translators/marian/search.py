@@ -306,7 +306,10 @@ def _walk(
         norm = float(logits.logsumexp(-1)) if scored else 0.0
         logits[target.pad] = float("-inf")
         mask = begun.mask(len(ids)) if begun else None
-        token = target.end if limits.loops(ids) else choose(logits if mask is None else logits + mask)
+        wanted = logits if mask is None else logits + mask
+        if mask is not None and bool(wanted.isinf().all()):  # advice against what was typed
+            wanted = mask
+        token = target.end if limits.loops(ids) else choose(wanted)
         if begun:
             begun.took(len(ids), token)
         total += float(logits[token]) - norm
