@@ -24,9 +24,11 @@ async def write_trace(store: Store, token: str, lap: int | None, path: Path) -> 
     if chosen not in passes:
         raise InputError(f"run {token} has no pass {chosen}; it has 1 to {passes[-1]}")
     with TraceWriter(path, _header(task, run, chosen)) as trace:
-        async for one in store.each_submission(run, chosen):
-            number = sentence_id(task.id, task.layout.at(one.place.position))
-            trace.write(_step(one, (await store.sentences([number]))[number]))
+        async for chunk in store.submissions(run, chosen):
+            numbers = [sentence_id(task.id, task.layout.at(one.place.position)) for one in chunk]
+            sentences = await store.sentences(numbers)
+            for one, number in zip(chunk, numbers, strict=True):
+                trace.write(_step(one, sentences[number]))
 
 
 def _header(task: Task, run: Run, lap: int) -> Header:

@@ -439,15 +439,14 @@ class Store:
             found.setdefault(row.lap, []).append(Standing(*row))
         return found
 
-    async def each_submission(self, run: Run, lap: int) -> AsyncIterator[Submission]:
-        """What was submitted in a pass, in order, a chunk at a time."""
+    async def submissions(self, run: Run, lap: int) -> AsyncIterator[list[Submission]]:
+        """What was submitted in a pass, in order, in chunks."""
         query = _of(run, sa.select(submissions), submissions).where(submissions.c.lap == lap)
         start = 0
         while True:
             piece = query.where(submissions.c.position >= start).order_by(submissions.c.position).limit(CHUNK)
             rows = await self._rows(piece)
-            for row in rows:
-                yield _submission(row)
+            yield [_submission(row) for row in rows]
             if len(rows) < CHUNK:
                 return
             start = rows[-1].position + 1

@@ -19,7 +19,7 @@ async def check_run(store: Store, token: str) -> int:
     assert task is not None
     curve, checkpoints, total = await store.curve(run), await store.checkpoints(run), 0
     for at in await store.laps(run):
-        rows = [one async for one in store.each_submission(run, at.lap)]
+        rows = [one async for chunk in store.submissions(run, at.lap) for one in chunk]
         total += len(rows)
         places = [sentence_id(task.id, task.layout.at(one.place.position)) for one in rows]
         sentences = await store.sentences(set(places))

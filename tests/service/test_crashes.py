@@ -168,7 +168,7 @@ def check(hall: Hall, people: list[Participant]) -> None:
 
 async def _rewards(store: Any, token: str) -> list[float]:
     run = await store.run(token)
-    return [row.reward async for row in store.each_submission(run, 1)]
+    return [row.reward async for chunk in store.submissions(run, 1) for row in chunk]
 
 
 @pytest.fixture

@@ -171,7 +171,7 @@ def test_64_submissions_at_once_earn_one_reward(hall: Hall, workers: int) -> Non
 
 async def _count(store: Any) -> int:
     run = await store.run((await store.entries(await store.task("tiny")))[0].run.token)
-    return len([one async for one in store.each_submission(run, 1)])
+    return len([one async for chunk in store.submissions(run, 1) for one in chunk])
 
 
 async def _rush(hall: Hall, key: str, workers: int) -> tuple[set[float], list[int], int]:
