@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 METHODS = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-recall"
 NUMBER = click.IntRange(min=0)
+AT_HOME = ("columns", "shuffle", "skip", "distinct", "limit", "held_out", "blocks", "reward", "noise", "thumbs", "seed",
+           "delay")  # fmt: skip
 
 EPILOG = """
 \b
@@ -75,23 +77,7 @@ def command(
     entrants = make_entrants(f"{methods},{trained}", pairs, models, threads)
     known = out / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
     if "://" in task:
-        refuse_idle(
-            context,
-            (
-                "columns",
-                "shuffle",
-                "skip",
-                "distinct",
-                "limit",
-                "held_out",
-                "blocks",
-                "reward",
-                "noise",
-                "thumbs",
-                "seed",
-                "delay",
-            ),
-        )
+        refuse_idle(context, AT_HOME)
         on_service(task, entrants, out, jobs, key_file, known)
         return
     refuse_idle(context, ("key_file",), "a task at home")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
@@ -12,14 +11,14 @@ from mtloop.config.deltas import find_delta, read_delta, take_up
 from mtloop.config.engines import Engine, Model, engine_of, schedule_of
 from mtloop.config.methods import make_learner, settings_of
 from mtloop.config.names import DEFAULT
-from mtloop.core.errors import InputError, UnknownName
+from mtloop.config.toml import check_fields, read_toml
+from mtloop.core.errors import InputError
 from mtloop.core.loop import Blocks, Delay, Each, Schedule
 from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Segment, Truth
 from mtloop.data import cut, parse_columns, read
 
-KINDS: dict[str, type] = {"str": str, "int": int, "bool": bool, "Mapping[str, JSON]": dict}  # of fields, in TOML
 FEWEST = {"skip": 0, "limit": 0, "threads": 1, "beam": 1}
 
 
@@ -48,16 +47,9 @@ class Experiment:
     @classmethod
     def from_toml(cls, path: Path) -> dict[str, JSON]:
         """The keywords a TOML file gives; `[settings]` are those of the method."""
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"not a TOML file: {error}", path=path) from error
-        kinds = {one.name: KINDS[str(one.type)] for one in fields(cls)} | {"beam": int}
+        table: dict[str, JSON] = read_toml(path)
+        check_fields(cls, table, path, {"beam": int})
         for name, value in table.items():
-            if name not in kinds:
-                raise UnknownName("setting", name, kinds)
-            if not isinstance(value, kinds[name]) or isinstance(value, bool) != (kinds[name] is bool):
-                raise InputError(f"{name} is {value!r}; expected {kinds[name].__name__}", path=path)
             if isinstance(value, int) and value < FEWEST.get(name, value):
                 raise InputError(f"{name} is {value}; expected {FEWEST[name]} or more", path=path)
         return table

@@ -141,8 +141,8 @@ def learning(
     """What every method can be told: how to search, how long to learn, and what keeps it honest."""
     from mtloop.translators.honesty import Honesty
 
-    if beams < 1 or updates < 0 or not enough >= 1 or piece < 1:
-        raise InputError("beams and piece are 1 or more, updates 0 or more, and enough, a perplexity, is 1 or more")
+    if beams < 1 or updates < 0 or not enough >= 1:
+        raise InputError("beams are 1 or more, updates 0 or more, and enough, a perplexity, is 1 or more")
     told = {"beams": beams, "updates": updates, "enough": enough, "piece": piece}
     return told | {"honesty": Honesty(kl, replay, surprise, average)}
 
@@ -309,19 +309,15 @@ def like(default: JSON, value: JSON, name: str) -> JSON:
     """
     if default is None:
         return value
+    wrong = InputError(f"setting {name} takes a {type(default).__name__}, not {value!r}")
     try:
-        found = type(default)(value)  # type: ignore[arg-type]
-        if isinstance(value, str) or (found == value and isinstance(value, bool) == isinstance(default, bool)):
-            return _number(found)
+        found: JSON = type(default)(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        pass
-    raise InputError(f"setting {name} takes a {type(default).__name__}, not {value!r}")
-
-
-def _number(value: JSON) -> JSON:
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError
-    return value
+        raise wrong from None
+    same = found == value and isinstance(value, bool) == isinstance(default, bool)  # 2.5 is no int, nor is True
+    if not (same or isinstance(value, str)) or (isinstance(found, float) and math.isnan(found)):
+        raise wrong
+    return found
 
 
 @cache

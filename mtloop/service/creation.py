@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mtloop.config.rewards import noise_of, sentence_reward
+from mtloop.config.toml import check_fields, read_toml
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.trace import Trace, is_header
 from mtloop.data import parse_columns, stream
@@ -85,21 +85,14 @@ class TaskFile:
     @classmethod
     def read(cls, path: Path) -> TaskFile:
         """A task from its TOML file."""
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"not a TOML file: {error}", path=path) from error
-        return cls.make(table, path)
+        return cls.make(read_toml(path), path)
 
     @classmethod
     def make(cls, table: Mapping[str, Any], path: Path) -> TaskFile:
-        kinds = {one.name: str(one.type) for one in fields(cls)}
-        for name in table:
-            if name not in kinds:
-                raise UnknownName(f"setting in {path}", name, kinds)
+        check_fields(cls, table, path)
+        files = {one.name for one in fields(cls) if str(one.type) == "Path | None"}
         try:
-            typed: dict[str, Any] = {name: _typed(kinds[name], name, value, path) for name, value in table.items()}
-            return cls(**typed)
+            return cls(**{name: _made(value, path if name in files else None) for name, value in table.items()})
         except TypeError as error:
             raise InputError('a task has a name: name = "..."', path=path) from error
 
@@ -240,22 +233,8 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def _typed(kind: str, name: str, value: object, path: Path) -> object:
-    """A TOML value as the field wants it."""
-    expected: tuple[type, ...]
-    match kind:
-        case "Path | None":
-            expected = (str,)
-        case "tuple[str, ...]":
-            expected = (list,)
-        case "int" | "int | None":
-            expected = (int,)
-        case "Mapping[str, float]":
-            expected = (dict,)
-        case _:
-            expected = (str,)
-    if not isinstance(value, expected) or isinstance(value, bool):
-        raise InputError(f"{name} is {value!r}; expected {expected[0].__name__}", path=path)
-    if kind == "Path | None":
-        return path.parent / str(value)
+def _made(value: Any, beside: Path | None) -> Any:
+    """A TOML value as the field wants it: a file is named as it lies beside the TOML, a list is a tuple."""
+    if beside is not None:
+        return beside.parent / str(value)
     return tuple(value) if isinstance(value, list) else value

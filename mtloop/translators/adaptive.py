@@ -9,6 +9,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from mtloop.core.errors import InputError
 from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment
 from mtloop.translators.average import Average
 from mtloop.translators.copying import Copying
@@ -61,6 +62,8 @@ class AdaptiveNMT:
         `hopeless`: loss (nats a token) of a pair that says nothing about the language; `harm`: by how much an
         update may raise the loss before it is taken back.
         """
+        if piece < 1:
+            raise InputError(f"piece is {piece}; expected the tokens of a piece, 1 or more")
         self.scope, self.method = scope, method
         self.beams, self.updates, self.enough = beams, updates, enough
         self.piece, self.longest = min(piece, longest), longest

@@ -24,6 +24,16 @@ def mtloop(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
     return call
 
 
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny neural model."""
+    from helpers.tiny_marian import write_tiny
+
+    folder = tmp_path_factory.mktemp("model")
+    write_tiny(folder)
+    return folder
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """The 2019 paper's Figure 1."""

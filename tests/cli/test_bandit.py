@@ -9,7 +9,7 @@ import pytest
 from helpers.said import Said
 from helpers.serving import serving
 from helpers.shared_task import Hall
-from helpers.tiny_marian import demo_pairs, write_tiny
+from helpers.tiny_marian import demo_pairs
 
 from mtloop.client import Client
 from mtloop.config.methods import make_learner
@@ -21,13 +21,6 @@ from mtloop.translators.marian.model import Marian
 Mtloop = Callable[..., Said]
 PAIRS = [pair for pair in demo_pairs() if len(pair[0].split()) < 6][:14]
 EVERYONE = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-recall,nmt-el-ridge,nmt-reinforce,nmt-szo"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    write_tiny(folder)
-    return folder
 
 
 @pytest.fixture

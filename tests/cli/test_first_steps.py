@@ -14,18 +14,11 @@ from pathlib import Path
 
 import pytest
 from helpers.said import Said
-from helpers.tiny_marian import demo_pairs, write_tiny
+from helpers.tiny_marian import demo_pairs
 
 from mtloop.core import Trace
 
 Mtloop = Callable[..., Said]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    write_tiny(folder)
-    return folder
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from helpers.fake_service import KEY, SOURCES, Faulty, Service, served
 from helpers.said import Said
-from helpers.tiny_marian import write_tiny
 
 from mtloop.core import Learned, Trace
 
@@ -34,13 +33,6 @@ def key(tmp_path: Path) -> Path:
     path = tmp_path / "key.txt"
     path.write_text(KEY + "\n")
     return path
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    write_tiny(folder)
-    return folder
 
 
 def test_join_takes_part_and_the_trace_scores_as_the_service_says(

@@ -8,20 +8,13 @@ from pathlib import Path
 
 import pytest
 from helpers.said import Said
-from helpers.tiny_marian import demo_pairs, write_tiny
+from helpers.tiny_marian import demo_pairs
 
 from mtloop.core import Trace
 from mtloop.translators.delta import Delta
 
 Mtloop = Callable[..., Said]
 PAIRS = [pair for pair in demo_pairs() if len(pair[0].split()) < 6][:12]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    write_tiny(folder)
-    return folder
 
 
 @pytest.fixture

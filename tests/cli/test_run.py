@@ -22,13 +22,6 @@ SEGMENTS = 12
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    write_tiny(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "stream.tsv"
     rows = [f"{source}\t{target}" for source, target in demo_pairs()[:SEGMENTS]]

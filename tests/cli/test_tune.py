@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from helpers.said import Said
-from helpers.tiny_marian import demo_pairs, write_tiny
+from helpers.tiny_marian import demo_pairs
 
 from mtloop.cli import main
 from mtloop.core import Trace
@@ -21,13 +21,6 @@ from mtloop.metrics.effort import KSMR
 from mtloop.metrics.quality import TER
 
 Call = Callable[..., Said]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    write_tiny(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ def test_what_is_forgotten_while_it_is_used(lite: Hall, tmp_path: Path) -> None:
         await slow.asked.wait()
         desk.forget()
         slow.answer.set()
-        expect(Rewarded, await submitted)
+        assert expect(Rewarded, await submitted).id == given.id
 
     asyncio.run(in_office(lite.settings, tmp_path, work))
 
