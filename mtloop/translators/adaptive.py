@@ -33,8 +33,8 @@ class AdaptiveNMT:
 
     For each post-edit: while the pair's perplexity is above `enough` and fewer than `updates` steps were taken, take
     one (batch of one, no dropout). A pair that is no lesson, or updates that do harm, leave the model as it was; then
-    `Learned.rejected` says why. Harm is looked for before each further update: to look once more after the last
-    would cost as much as a third of an update, and a step of sane length cannot undo what the ones before it did.
+    `Learned.rejected` says why. Harm is looked for before each further update; to look once more after the last
+    would be one more reading of every pair, for a step that is no longer than the ones before it.
     """
 
     def __init__(
