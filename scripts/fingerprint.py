@@ -1,0 +1,363 @@
+"""Write a fingerprint of behaviour: what every method translates, and what every instrument measures.
+
+    python scripts/fingerprint.py before.txt
+    python scripts/fingerprint.py after.txt && diff before.txt after.txt
+
+It calls the command line on the demo document with the embedded model: neural, statistical and bandit methods, scores,
+a replayed selection, a rating campaign, a small search for settings, offline learning, and a shared task over HTTP.
+Only texts and numbers are written, no messages and no trace headers, so two versions that behave alike write equal
+files. About seven minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# Every name of mtloop's that this script uses. A renaming changes this table and nothing below it.
+VERB = {
+    "run": ["run"],
+    "train": ["train"],
+    "translate": ["translate"],
+    "score": ["score"],
+    "bandit": ["bandit"],
+    "learn-offline": ["learn-offline"],
+    "select": ["select"],
+    "tune": ["tune"],
+    "campaign-create": ["campaign", "create"],
+    "campaign-export": ["campaign", "export"],
+    "rate": ["rate"],
+    "serve": ["serve"],
+    "task-create": ["task", "create"],
+    "task-trace": ["task", "trace"],
+    "participant-add": ["participant", "add"],
+    "join": ["join"],
+}
+OPTION = {
+    name: f"--{name}"
+    for name in (
+        "baseline blocks checkpoints columns data delta engine estimator factor folder format halving held-out jobs"
+        " key-file kind lang limit method methods metric metrics missing model noise oracle orders out policies port"
+        " ratings rater reference report-rows reward runs schedule seed set smt-model source space steps system task"
+        " test threads thumbs top trace trials tune-rows valid vocab vocab-size word-model work"
+    ).split()
+}
+VALUE = {
+    "smt": "smt",
+    "json": "json",
+    "skip": "skip",
+    "each": "each",
+    "mock": "mock",
+    "word": "word",
+    "unfair": "unfair",
+}
+DEFAULT = "lora+memory+copy"
+BASELINE = "baseline"
+NEURAL = [
+    *(BASELINE, "copy-source", "bias", "full", "top", "fixed", "lasso", "lora", "memory"),
+    *("full+memory", "lasso+memory", "lora+memory", "full+memory+copy", DEFAULT),
+]
+STATISTICAL = ["smt-baseline", "smt-adapting", "smt-foreground", "smt-foreground-unfair"]
+BANDITS = [
+    *("nmt-el", "nmt-el-cv", "nmt-el-recall", "nmt-el-ridge", "nmt-reinforce", "nmt-szo"),
+    *("smt-el-cv", "smt-el-cv-adadelta", "smt-el-cv-adam", "smt-szo-cv-adam"),
+    *("limsi-ucb1", "limsi-sampling", "limsi-select"),
+    *("lexical", "wnmt-baseline", "wnmt-el", "domain-adaptation", "nmt-oracle", "smt-oracle"),
+]
+SETTING = {
+    name: name
+    for name in (
+        "beams rate updates enough kl replay surprise average clip bias_rate most neighbours copy_start rank"
+        " foreground general every select size best mass explore dropout blame optimiser clipping scope expect spread"
+        " steps start piece"
+    ).split()
+}
+METRICS = ["bleu", "chrf", "ter", "sbleu", "wmt17", "r0", "r1", "r01", "r2", "rer", "slope-u", "slope-ca", "hter", "rr"]
+POLICIES = ["ewaf", "exp3", "ucb1", "thompson", "elimination", "race", "linucb", "exp3:variant=mtol", "race:top=1"]
+TRACE = {"step": "step", "feedback": "feedback"}  # kinds of lines
+FIELD = {"proposal": "proposal", "text": "text", "feedback": "feedback", "learned": "learned", "updates": "updates"}
+FIELD |= {"reward": "value", "index": "index", "late": "step", "runs": "runs", "run": "run"}
+PATH = {
+    "ready": "/readyz",
+    "board": "/v1/tasks/{task}/leaderboard",
+    "curves": "/v1/runs/{run}/curves",
+    "runs": "/v1/runs",
+}
+FILE = {"state": ".state", "trials": "trials.jsonl"}
+KEY = "x-api-key"
+
+SEGMENTS = 60  # of the demo document, for each method but the default, which gets all of it
+VARIANTS = [  # settings that change what is computed: method, settings, further options
+    ("full", {"kl": 0.3, "replay": 2}, {}),
+    ("full", {"surprise": 4.0, "average": 0.2, "clip": "scale"}, {}),
+    ("lora", {"rank": 4, "bias_rate": 0.05}, {"schedule": "delay:3"}),
+    ("lasso", {"updates": 2, "enough": 1.5}, {"schedule": "blocks:100"}),
+    (DEFAULT, {"beams": 3, "most": 0.6, "neighbours": 4, "copy_start": 3.0, "piece": 12}, {}),
+    (BASELINE, {"beams": 4}, {}),
+]
+BANDIT_VARIANTS = [
+    ("nmt-el-cv", {"best": 20, "mass": 0.9, "explore": 0.5, "dropout": 0.1, "kl": 0.1, "blame": 0.5}),
+    ("nmt-el-cv", {"optimiser": "adam", "scope": "lora", "clipping": "score", "start": 0.5}),
+    ("nmt-el-recall", {"expect": "critic", "scope": "bias"}),
+]
+
+
+class Fingerprint:
+    """Sections of text, each named for what made it; written in the order in which they were asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.demo = Path(__file__).parent.parent / "mtloop" / "demo" / "manual.en-de.tsv"
+        rows = [line.split("\t") for line in self.demo.read_text(encoding="utf-8").splitlines()[1:]]
+        self.pairs = [(row[0], row[1]) for row in rows]
+
+    def sections(self) -> Iterator[tuple[str, list[str]]]:
+        models = self._train()
+        jobs = [*self._runs(), *self._statistical(models)]
+        with ThreadPoolExecutor(2) as pool:
+            yield from pool.map(lambda job: (job[0], self._run(*job)), jobs)
+        yield from self._deltas()
+        yield from self._scores()
+        yield from self._bandits(models)
+        yield from self._offline()
+        yield from self._tune()
+        yield from self._selection()
+        yield from self._campaign()
+        yield from self._service()
+
+    def _train(self) -> dict[str, Path]:
+        train, valid = self._table("train.tsv", self.pairs[100:]), self._table("valid.tsv", self.pairs[80:100])
+        smt, words = self.folder / "smt", self.folder / "words"
+        mtloop("train", engine=VALUE["smt"], data=train, valid=valid, out=smt)
+        sizes = {"vocab": VALUE["word"], "vocab-size": 300, "steps": 8}
+        mtloop("train", data=train, valid=valid, out=words, **sizes, more=SMALL)
+        return {"smt": smt, "word": words, "train": train}
+
+    def _runs(self) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
+        for method in NEURAL:
+            yield method, method, {}, {} if method == DEFAULT else {"limit": SEGMENTS}
+        for number, (method, settings, options) in enumerate(VARIANTS):
+            yield f"{method} variant {number}", method, settings, {"limit": SEGMENTS} | options
+
+    def _statistical(self, models: dict[str, Path]) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
+        for method in STATISTICAL:
+            yield method, method, {}, {"limit": SEGMENTS, "model": models["smt"], "schedule": "blocks:150"}
+        rescoring = {"foreground": "rescoring", "size": 10}
+        yield "smt rescoring", "smt-adapting", rescoring, {"limit": SEGMENTS, "model": models["smt"]}
+
+    def _run(self, name: str, method: str, settings: dict[str, Any], options: dict[str, Any]) -> list[str]:
+        out = self.trace(name)
+        mtloop("run", data=self.demo, method=method, out=out, **options, settings=settings)
+        return steps(out)
+
+    def trace(self, name: str) -> Path:
+        return self.folder / f"{name.replace(' ', '-')}.jsonl"
+
+    def _deltas(self) -> Iterator[tuple[str, list[str]]]:
+        text = "".join(source + "\n" for source, _ in self.pairs[200:220])
+        for method in (DEFAULT, "lasso", "full+memory"):
+            state = self.trace(method).with_suffix(FILE["state"])
+            yield f"translate with {method}", mtloop("translate", delta=state, text=text).splitlines()
+
+    def _scores(self) -> Iterator[tuple[str, list[str]]]:
+        names = [*NEURAL[:-1], *STATISTICAL]
+        first, *others = [self.trace(name) for name in names]
+        said = mtloop(
+            "score", *others, baseline=first, metrics=",".join(METRICS), lang="de", format=VALUE["json"],
+            more=["--block-words", "200", "--samples", "50"],
+        )  # fmt: skip
+        yield "scores", numbers(said)
+
+    def _bandits(self, models: dict[str, Path]) -> Iterator[tuple[str, list[str]]]:
+        task, out = self._table("task.tsv", self.pairs[:16]), self.folder / "bandits"
+        shown = {"task": task, "held-out": 4, "blocks": 2, "jobs": 2}
+        options = {"smt-model": models["smt"], "word-model": models["word"]}
+        settings = {"general": models["train"], "every": 4, "select": 4, "size": 10}
+        mtloop("bandit", methods=",".join([BASELINE, *BANDITS]), out=out, **shown, **options, settings=settings)
+        for method in [BASELINE, *BANDITS]:
+            yield f"bandit {method}", steps(out / f"{method}.jsonl")
+        for number, (method, own) in enumerate(BANDIT_VARIANTS):
+            out = self.folder / f"bandit-{number}"
+            noise = {"noise": "granularity=10"} if number else {"thumbs": 0.3}
+            mtloop("bandit", methods=method, out=out, **shown, **noise, seed=7, settings=own)
+            yield f"bandit {method} variant {number}", steps(out / f"{method}.jsonl")
+
+    def _offline(self) -> Iterator[tuple[str, list[str]]]:
+        out, log = self.folder / "offline.safetensors", self.folder / "bandits" / "nmt-el.jsonl"
+        mtloop("learn-offline", trace=log, out=out, estimator="doubly-controlled", more=["--epochs", "1"])
+        text = "".join(source + "\n" for source, _ in self.pairs[220:230])
+        yield "learned offline", mtloop("translate", delta=out, text=text).splitlines()
+
+    def _tune(self) -> Iterator[tuple[str, list[str]]]:
+        out = self.folder / "tune"
+        rows = {"tune-rows": "1-16", "report-rows": "17-24", "trials": 3, "metric": "ter"}
+        space = f"{SETTING['rate']}=1e-3:2e-2:log"
+        mtloop("tune", data=self.demo, method="bias", space=space, out=out, **rows)
+        yield "tune", numbers("[" + ",".join((out / FILE["trials"]).read_text().splitlines()) + "]")
+
+    def _selection(self) -> Iterator[tuple[str, list[str]]]:
+        ratings = self.folder / "ratings.tsv"
+        ratings.write_text("\n".join(made_ratings()) + "\n", encoding="utf-8")
+        for policy in POLICIES:
+            options = {"missing": VALUE["skip"], "runs": 3, "orders": VALUE["each"], "format": VALUE["json"]}
+            said = mtloop("select", ratings=ratings, policies=policy, **options)
+            yield f"select {policy}", numbers(said)
+
+    def _campaign(self) -> Iterator[tuple[str, list[str]]]:
+        source, a, b = (self.folder / name for name in ("src.txt", "a.txt", "b.txt"))
+        for path, column in ((source, 0), (a, 1), (b, 0)):
+            path.write_text("".join(pair[column] + "\n" for pair in self.pairs[:12]), encoding="utf-8")
+        out = self.folder / "campaign"
+        systems = [OPTION["system"], f"a={a}", OPTION["system"], f"b={b}"]
+        mtloop("campaign-create", source=source, out=out, more=systems)
+        mtloop("rate", out, rater="kim", text="80\n20\ns\n70\nu\n60\n35\n90\n10\nq\n")
+        yield "campaign", mtloop("campaign-export", out).splitlines()
+
+    def _service(self) -> Iterator[tuple[str, list[str]]]:
+        data, log = self.folder / "service", self.folder / "service.log"
+        texts = {"source": self.folder / "src.txt", "reference": self.folder / "a.txt"}
+        blocks = {"held-out": 2, "blocks": 2}
+        mtloop("task-create", "tiny", kind=VALUE["mock"], **texts, **blocks, folder=data)
+        key = self.folder / "key.txt"
+        key.write_text(mtloop("participant-add", "team", folder=data).split()[-1], encoding="utf-8")
+        key.chmod(0o600)
+        with serving(data, log) as url:
+            for method in (BASELINE, "nmt-el-cv"):
+                out = self.trace(f"joined {method}")
+                mtloop("join", url, task="tiny", method=method, out=out, more=[OPTION["key-file"], str(key)])
+                yield f"joined {method}", steps(out)
+            secret = key.read_text(encoding="utf-8").strip()
+            yield "leaderboard", numbers(fetch(url + PATH["board"].format(task="tiny"), secret))
+            listed = json.loads(fetch(url + PATH["runs"], secret))[FIELD["runs"]]
+            runs = [run[FIELD["run"]] for run in listed]
+            yield "curves", sorted(str(numbers(fetch(url + PATH["curves"].format(run=run), secret))) for run in runs)
+        yield "exported runs", sorted(self._exported(run, data) for run in runs)
+
+    def _exported(self, run: str, data: Path) -> str:
+        out = self.folder / f"exported-{run}.jsonl"
+        mtloop("task-trace", run, out=out, folder=data)
+        return "\n".join(steps(out))
+
+    def _table(self, name: str, pairs: Iterable[tuple[str, str]]) -> Path:
+        path = self.folder / name
+        rows = ["source\ttarget", *(f"{source}\t{target}" for source, target in pairs)]
+        path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+        return path
+
+
+SMALL = "--width 16 --heads 2 --ffn 32 --encoder-layers 1 --decoder-layers 1 --warmup 2 --every 8 --workers 1".split()
+
+
+def mtloop(verb: str, *arguments: object, text: str = "", more: Iterable[str] = (), **options: Any) -> str:
+    """What one command prints. `settings` become --set; an underscore is never part of an option's name."""
+    settings = options.pop("settings", {})
+    command = [sys.executable, "-m", "mtloop", *VERB[verb], *map(str, arguments), *more]
+    for name, value in options.items():
+        command += [OPTION[name], str(value)]
+    for name, value in settings.items():
+        command += [OPTION["set"], f"{SETTING[name]}={value}"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", env=environment())
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[2:])}\n{done.stderr}")
+    return done.stdout
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+def steps(path: Path) -> list[str]:
+    """The translations of a trace with what was answered and learned, a line each."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    late = {one[FIELD["late"]]: one for one in lines if one["kind"] == TRACE["feedback"]}
+    found = []
+    for one in (line for line in lines if line["kind"] == TRACE["step"]):
+        told = late.get(one[FIELD["index"]], one) if FIELD["index"] in one else one
+        feedback, learned = told.get(FIELD["feedback"]) or {}, told.get(FIELD["learned"]) or {}
+        answer = feedback.get(FIELD["reward"], feedback.get(FIELD["text"], ""))
+        found.append(f"{one[FIELD['proposal']].get(FIELD['text'], '')} | {answer} | {learned.get(FIELD['updates'], 0)}")
+    return found
+
+
+def numbers(said: str) -> list[str]:
+    """Every number in a JSON document, in order, whatever the fields are called."""
+    return [f"{value:.10g}" for value in _numbers(json.loads(said))]
+
+
+def _numbers(node: Any) -> Iterator[float]:
+    if isinstance(node, bool) or node is None or isinstance(node, str):
+        return
+    if isinstance(node, int | float):
+        yield node
+    else:
+        for one in node.values() if isinstance(node, dict) else node:
+            yield from _numbers(one)
+
+
+def made_ratings() -> Iterator[str]:
+    """Five systems, 150 segments, two thirds of them rated."""
+    rng = random.Random(5)
+    yield "system\tsegment\tsource\tscore"
+    for system, mean in enumerate((45, 52, 60, 66, 71)):
+        for segment in range(150):
+            score = min(100.0, max(0.0, rng.gauss(mean, 20)))
+            if rng.random() < 0.66:
+                yield f"s{system}\t{segment + 1}\tSave file {segment}.\t{score:.1f}"
+
+
+@contextmanager
+def serving(folder: Path, log: Path) -> Iterator[str]:
+    """A service on a free port; yields its address."""
+    command = [sys.executable, "-m", "mtloop", *VERB["serve"], OPTION["folder"], str(folder), OPTION["port"], "0"]
+    with log.open("wb") as errors:
+        process = subprocess.Popen(command, stderr=errors, stdout=errors, env=environment())
+    try:
+        yield wait_for(log)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_for(log: Path) -> str:
+    for _ in range(600):
+        if found := re.search(r"http://127\.0\.0\.1:[1-9]\d*", log.read_text(encoding="utf-8")):
+            try:
+                fetch(found[0] + PATH["ready"], "")
+                return found[0]
+            except OSError:
+                pass
+        time.sleep(0.1)
+    raise SystemExit("the service does not start: " + log.read_text(encoding="utf-8"))
+
+
+def fetch(url: str, key: str) -> str:
+    request = urllib.request.Request(url, headers={KEY: key} if key else {})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python scripts/fingerprint.py OUT.txt")
+    with tempfile.TemporaryDirectory() as folder:
+        written = []
+        for name, lines in Fingerprint(Path(folder)).sections():
+            print(f"{name}: {len(lines)}", file=sys.stderr)
+            written += [f"## {name}", *lines, ""]
+    Path(sys.argv[1]).write_text("\n".join(written), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
