@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from mtloop.bandits.baselines import Baseline, Heard, RunningMean, SourceRidge
-from mtloop.bandits.critic import Critic
-from mtloop.bandits.objectives import expected_loss
-from mtloop.config.engines import engine_of
-from mtloop.config.rewards import sentence_reward
+from mtloop.bandits.neural.baselines import Baseline, Heard, RunningMean, SourceRidge
+from mtloop.bandits.neural.critic import Critic
+from mtloop.bandits.neural.expected_loss import expected_loss
 from mtloop.core import Proposal, Reward, Segment, Truth
 from mtloop.data import read, shuffled
 from mtloop.judges import Rater
-from mtloop.translators.marian.model import Marian
-from mtloop.translators.marian.search import Limits, sample
+from mtloop.judges.rewards import sentence_reward
+from mtloop.methods.engines import engine_of
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.search import Limits, sample
 
 SKIP, SEED, TEMPERATURE = 50, 7, 0.3
 

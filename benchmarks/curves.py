@@ -20,12 +20,12 @@ import sacrebleu
 from mtloop.core import Step, run
 from mtloop.data import first, pairs, read
 from mtloop.judges import PostEditor
+from mtloop.methods.recorded import Recorded
 from mtloop.metrics import BLEU, TER, ChrF, Recall
 from mtloop.metrics.base import Additive
 from mtloop.metrics.curves import cumulative
 from mtloop.text.stopwords import StopWords
 from mtloop.text.units import ContentWords
-from mtloop.translators import Recorded
 
 PEERS = {"bleu": sacrebleu.BLEU, "chrf": sacrebleu.CHRF, "ter": sacrebleu.TER}
 

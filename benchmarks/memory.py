@@ -12,13 +12,13 @@ import argparse
 import time
 from pathlib import Path
 
-from mtloop.config.engines import set_threads
-from mtloop.config.methods import make_learner
 from mtloop.core import PostEdit, Proposal, Segment, Truth
 from mtloop.data import first, read
-from mtloop.translators.adaptive import AdaptiveNMT
-from mtloop.translators.marian.find import find_model
-from mtloop.translators.marian.model import Marian
+from mtloop.methods.registry import make_learner
+from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.engine.find_model import find_model
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.threads import set_threads
 
 
 def main() -> None:

@@ -21,12 +21,12 @@ import torch
 from transformers import MarianMTModel
 
 from mtloop.data import first, read
-from mtloop.translators.adaptive import AdaptiveNMT
-from mtloop.translators.marian.find import find_model
-from mtloop.translators.marian.model import Marian
-from mtloop.translators.marian.search import UNLIMITED
-from mtloop.translators.marian.weights import EMBEDDINGS
-from mtloop.translators.scopes import Dense, all_names, hidden_names
+from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.engine.find_model import find_model
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.search import UNLIMITED
+from mtloop.nmt.engine.weights import EMBEDDINGS
+from mtloop.nmt.scopes.dense import Dense, all_names, hidden_names
 
 T = TypeVar("T")
 RATE, UPDATES, ENOUGH = 1e-2, 3, 2.0

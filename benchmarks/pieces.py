@@ -15,13 +15,13 @@ from pathlib import Path
 
 import sacrebleu
 
-from mtloop.config.engines import set_threads
-from mtloop.config.methods import make_learner
 from mtloop.core.types import Segment
 from mtloop.data import cut, read
-from mtloop.translators.adaptive import SENTENCE_END
-from mtloop.translators.marian.find import find_model
-from mtloop.translators.marian.model import Marian
+from mtloop.methods.registry import make_learner
+from mtloop.nmt.adaptive import SENTENCE_END
+from mtloop.nmt.engine.find_model import find_model
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.threads import set_threads
 
 LENGTHS = (24, 32, 48, 64, 96, 1000)  # tokens of the segments, bounds of the rows
 PIECES = (256, 96, 64, 48, 32, 24)

@@ -23,14 +23,14 @@ from pathlib import Path
 
 import numpy as np
 
-from mtloop.config.policies import make_policy
-from mtloop.config.ratings import Question
 from mtloop.core import Segment
 from mtloop.report.chart import Axis, Chart, Series
-from mtloop.report.pictures import save
+from mtloop.report.matplotlib_charts import save
 from mtloop.selection import Batch, Race
 from mtloop.selection.findings import Effort, Gold, checkpoints, effort, overlap_curve
+from mtloop.selection.policies.registry import make_policy
 from mtloop.selection.replay import History, Recording, Replay, orders
+from mtloop.selection.replay_input import Question
 
 PAIRS = ("en-de", "de-en", "zh-en", "ja-en", "ps-en")
 POLICIES = ("ewaf", "ewaf:step=anytime", "ewaf:variant=mtol", "exp3", "exp3:step=anytime", "exp3:variant=mtol",

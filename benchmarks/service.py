@@ -34,13 +34,13 @@ from pydantic import BaseModel
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from helpers.postgres import Postgres, binaries
 
-from mtloop.service.creation import TaskFile, create_task
-from mtloop.service.keys import hash_key, new_key
-from mtloop.service.nouns import Standing, Submission
-from mtloop.service.seal import Place
+from mtloop.service.accounts.keys import hash_key, new_key
 from mtloop.service.server import listen
 from mtloop.service.settings import Settings
-from mtloop.service.store import Store
+from mtloop.service.tasks.creation import TaskFile, create_task
+from mtloop.service.tasks.models import Standing, Submission
+from mtloop.service.tasks.sealed_ids import Place
+from mtloop.service.tasks.store import Store
 
 SOURCE = "Turn the handle of drawer {n} to the left until you hear it click, then pull it towards you gently."
 REFERENCE = (

@@ -19,8 +19,8 @@ from statistics import median
 from time import process_time
 
 from mtloop.data import read
-from mtloop.translators.thot.engine import Thot
-from mtloop.translators.thot.job import SmtJob
+from mtloop.smt.engine import Thot
+from mtloop.smt.training import SmtJob
 
 Pair = tuple[str, str]
 WORDS = 2000

@@ -14,11 +14,11 @@ import sys
 import time
 from importlib.resources import files
 
-from mtloop.config.engines import Model, engine_of
-from mtloop.config.methods import make_learner, settings_of
-from mtloop.config.rewards import sentence_reward
 from mtloop.core import Judge, Learner, Segment, Truth
 from mtloop.judges import PostEditor, Rater
+from mtloop.judges.rewards import sentence_reward
+from mtloop.methods.engines import Model, engine_of
+from mtloop.methods.registry import make_learner, settings_of
 
 POST_EDITS = ("full", "lora", "full+memory", "full+memory+copy", "lora+memory+copy")
 REWARDS = (

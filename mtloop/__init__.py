@@ -4,7 +4,7 @@
 >>> from mtloop.data import pairs
 >>> from mtloop.judges import PostEditor
 >>> from mtloop.metrics import BLEU
->>> from mtloop.translators import Recorded
+>>> from mtloop.methods.recorded import Recorded
 >>> stream = pairs(["Open the file.", "Close the file."], ["Öffnen Sie die Datei.", "Schließen Sie die Datei."])
 >>> system = Recorded(["Öffnen Sie die Datei.", "Schließen Sie die Akte."])
 >>> steps = list(run(stream, system, PostEditor()))

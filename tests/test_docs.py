@@ -12,7 +12,7 @@ import click
 import pytest
 
 from mtloop.cli import VERBS, cli
-from mtloop.config.metrics import METRICS, PATTERNS
+from mtloop.metrics.registry import METRICS, PATTERNS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 from mtloop.cli.run import setting
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.config.tasks import BanditTask, Entrant
     from mtloop.core.types import JSON
+    from mtloop.experiments.bandit_task import BanditTask, Entrant
 
 METHODS = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-recall"
 NUMBER = click.IntRange(min=0)
@@ -69,8 +69,8 @@ def command(
     **options: int | str | float | None,
 ) -> None:  # fmt: skip
     """Let methods translate for rewards alone; print Table 3 of the 2017 paper, draw its Figures 1 and 3."""
-    from mtloop.cli.bandits import at_home, on_service
-    from mtloop.config.oracles import ORACLES
+    from mtloop.experiments.bandit_runs import at_home, on_service
+    from mtloop.methods.oracles import ORACLES
 
     models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
     trained = oracle if oracle in ORACLES else ""
@@ -85,15 +85,15 @@ def command(
 
 
 def make_task(data: str, noise: Iterable[str], options: dict[str, int | str | float | None]) -> BanditTask:
-    from mtloop.config.tasks import BanditTask
+    from mtloop.experiments.bandit_task import BanditTask
 
     return BanditTask(data, noise=dict(map(_number, noise)), **options)  # type: ignore[arg-type]
 
 
 def make_entrants(methods: str, pairs: Iterable[str], models: Mapping[str, str], threads: int) -> list[Entrant]:
     """Each method with the model and the settings that are meant for it; what is meant for none is a mistake."""
-    from mtloop.config.engines import engine_of
-    from mtloop.config.tasks import Entrant
+    from mtloop.experiments.bandit_task import Entrant
+    from mtloop.methods.engines import engine_of
 
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     if not names:
@@ -109,8 +109,8 @@ def make_entrants(methods: str, pairs: Iterable[str], models: Mapping[str, str],
 
 def lend_table(settings: Mapping[str, dict[str, JSON]], folder: str) -> bool:
     """A method with a lexical table takes that of the statistical model, if it was given none; whether one did."""
-    from mtloop.config.methods import settings_of
-    from mtloop.config.words import LEXICON
+    from mtloop.methods.registry import settings_of
+    from mtloop.methods.word_level import LEXICON
 
     lent = [name for name in settings if folder and LEXICON in settings_of(name) and not settings[name].get(LEXICON)]
     for name in lent:
@@ -120,7 +120,7 @@ def lend_table(settings: Mapping[str, dict[str, JSON]], folder: str) -> bool:
 
 def share_out(names: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, JSON]]:
     """KEY=VALUE for all methods that have the setting, METHOD:KEY=VALUE for one of them."""
-    from mtloop.config.methods import settings_of
+    from mtloop.methods.registry import settings_of
 
     known = {name: settings_of(name) for name in names}
     given: dict[str, dict[str, JSON]] = {name: {} for name in names}

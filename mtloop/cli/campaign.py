@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.inputs import PATH
-from mtloop.cli.words import many
+from mtloop.cli._inputs import PATH
 from mtloop.core.errors import InputError
+from mtloop.core.wording import many
 
 if TYPE_CHECKING:
-    from mtloop.selection.campaign import Campaign, Standing
+    from mtloop.selection.rating_campaign import Campaign, Standing
 
 PLAN, RATINGS = "campaign.json", "ratings"
 EPILOG = """
@@ -55,9 +55,9 @@ def create(
     **settings: Any,
 ) -> None:
     """Set up a campaign over the outputs of several systems."""
-    from mtloop.core.files import write_text
+    from mtloop.core.atomic import write_text
     from mtloop.data import read_lines
-    from mtloop.selection.campaign import CampaignPlan
+    from mtloop.selection.rating_campaign import CampaignPlan
 
     if (out / PLAN).exists():
         raise InputError("there is a campaign already; choose another folder", path=out)
@@ -97,8 +97,8 @@ def export(folder: Path) -> None:
 @contextmanager
 def open_campaign(folder: Path) -> Iterator[Campaign]:
     """The campaign in a folder."""
-    from mtloop.selection.campaign import Campaign, CampaignPlan
-    from mtloop.selection.ledger import FolderLedger
+    from mtloop.selection.rating_campaign import Campaign, CampaignPlan
+    from mtloop.selection.rating_log import FolderLedger
 
     file = folder / PLAN
     if not file.is_file():

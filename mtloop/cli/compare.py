@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli import remembering
-from mtloop.cli.inputs import PATH, Inputs
+from mtloop.cli._inputs import PATH, Inputs
 from mtloop.cli.run import experiment_options, make_experiment
-from mtloop.config.names import COMPARED
-from mtloop.core.children import Children
 from mtloop.core.errors import MtloopError
+from mtloop.core.processes import Children
+from mtloop.experiments import backward_reliability
+from mtloop.methods.defaults import COMPARED
 
 if TYPE_CHECKING:
-    from mtloop.config.experiment import Experiment
+    from mtloop.experiments.experiment import Experiment
     from mtloop.metrics.reliability import Reliability
 
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-ca"
@@ -74,16 +74,16 @@ def command(
     experiments = experiments_of(chosen, options)
     Inputs(language=language, names=names, block_words=block_words).metrics()  # found before an hour of work
     if documents:
-        remembering.need_documents(experiments[chosen[0]], documents)
+        backward_reliability.need_documents(experiments[chosen[0]], documents)
     traces = run_all(chosen, out, jobs, language, options)
     most = (DOCUMENTS if ADAPTING in chosen else 0) if documents is None else documents
-    remembered = remembering.measured(experiments, most, out) if most else {}
+    remembered = backward_reliability.measured(experiments, most, out) if most else {}
     compare_traces(traces, out, names, language, block_words, remembered)
 
 
 def experiments_of(methods: Sequence[str], options: dict[str, Any]) -> dict[str, Experiment]:
     """What each method runs; a wrong name, setting or schedule is found before an hour of work."""
-    from mtloop.config.methods import settings_of
+    from mtloop.methods.registry import settings_of
 
     for method in methods:
         settings_of(method)
@@ -117,8 +117,7 @@ def compare_traces(
 
     With statistical methods among them, or with backward reliability, come the 2012 paper's table and figures.
     """
-    from mtloop.cli import tables
-    from mtloop.report import write_report
+    from mtloop.report import text_tables, write_report
     from mtloop.report.learning_curves import PAPER, LearningCurves
 
     inputs = Inputs(
@@ -126,8 +125,8 @@ def compare_traces(
     )
     evaluation = inputs.evaluation()
     results = list(evaluation.results())
-    click.echo(tables.as_table(evaluation, results))
-    click.echo(tables.relative_table(evaluation, results))
+    click.echo(text_tables.as_table(evaluation, results))
+    click.echo(text_tables.relative_table(evaluation, results))
     study = None
     if remembered or not PAPER.keys().isdisjoint(evaluation.systems):
         study = LearningCurves(evaluation, block_words, remembered or {})
@@ -138,7 +137,7 @@ def compare_traces(
 
 def _fitting(method: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options that mean something to a method: one without a model has none to search with."""
-    from mtloop.config.methods import takes_model
+    from mtloop.methods.registry import takes_model
 
     idle = () if takes_model(method) else ("model", "beam")
     return {name: value for name, value in options.items() if name not in idle}

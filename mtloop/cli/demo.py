@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli.inputs import PATH, Inputs
-from mtloop.config.names import COMPARED
+from mtloop.cli._inputs import PATH, Inputs
+from mtloop.methods.defaults import COMPARED
 
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-u,slope-ca"
 BLOCK_WORDS = 250  # the document is short, and so are its blocks
@@ -42,13 +42,12 @@ def compare_methods(demo: Path, out: Path) -> None:
 
 
 def score_recorded(demo: Path, out: Path) -> None:
-    from mtloop.cli import tables
-    from mtloop.report import write_report
+    from mtloop.report import text_tables, write_report
 
     evaluation = recorded_inputs(demo).evaluation()
     results = list(evaluation.results())
     written = write_report(evaluation, out / "report.html", title="The demo document", results=results)
-    click.echo(tables.as_table(evaluation, results))
+    click.echo(text_tables.as_table(evaluation, results))
     click.echo(f"The report: {written[0]}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 from mtloop.cli.run import refuse_idle_model, setting
 from mtloop.core.errors import InputError
 
@@ -81,10 +81,10 @@ class Participant:
     @classmethod
     def made(cls, method: str, model: str | None, pairs: Iterable[str], threads: int) -> Participant:
         """By name. One that a task cannot teach what it could learn is refused before a run is begun."""
-        from mtloop.config.engines import engine_of
-        from mtloop.config.hearing import refuse_deaf, refuse_informed
-        from mtloop.config.methods import make_learner, settings_of
         from mtloop.core.types import Reward
+        from mtloop.methods.compatibility import refuse_deaf, refuse_informed
+        from mtloop.methods.engines import engine_of
+        from mtloop.methods.registry import make_learner, settings_of
 
         refuse_idle_model(method, model)
         settings, engine = settings_of(method, dict(map(setting, pairs))), engine_of(method)
@@ -98,8 +98,8 @@ class Participant:
         return cls(learner, config, threads)
 
     def header(self, where: Mapping[str, JSON]) -> Header:
-        from mtloop.config.engines import engine_of
         from mtloop.core.trace import Header
+        from mtloop.methods.engines import engine_of
 
         versions = engine_of(str(self.config["method"])).versions()
         return Header(config={**where, **self.config}, versions=versions, threads=self.threads)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.bandits.logs import Logged
-    from mtloop.bandits.offline import Offline
+    from mtloop.bandits.offline.learning import Offline
+    from mtloop.bandits.offline.logs import Logged
 
 EPILOG = """
 \b
@@ -50,12 +50,12 @@ def command(
     rate: float, tensors: str, **plan: Any,
 ) -> None:  # fmt: skip
     """Learn from rewards that were given before: counterfactual learning from a log."""
-    from mtloop.bandits.logs import read_logs
-    from mtloop.bandits.offline import Offline, Plan
-    from mtloop.config.bandits import make_scope
-    from mtloop.config.engines import set_threads
-    from mtloop.translators.marian.find import find_model
-    from mtloop.translators.marian.model import Marian
+    from mtloop.bandits.offline.learning import Offline, Plan
+    from mtloop.bandits.offline.logs import read_logs
+    from mtloop.methods.neural import make_scope
+    from mtloop.nmt.engine.find_model import find_model
+    from mtloop.nmt.engine.marian import Marian
+    from mtloop.nmt.engine.threads import set_threads
 
     refuse(out, held_out, rate)
     planned = Plan(**plan)
@@ -91,7 +91,7 @@ def learned(learner: Offline, judged: Sequence[Logged]) -> str:
     """Learn, and say what it was worth."""
     import numpy as np
 
-    from mtloop.bandits.worth import Worth, table
+    from mtloop.bandits.offline.policy_value import Worth, table
 
     rewards, plan = np.array([one.reward for one in judged]), learner.plan
     before = Worth(rewards, learner.log_ratios(judged), plan.ceiling, seed=plan.seed)
@@ -103,7 +103,7 @@ def learned(learner: Offline, judged: Sequence[Logged]) -> str:
 
 def write(learner: Offline, method: str, out: Path) -> None:
     """As the method's own delta: `translate` asks nothing else of one."""
-    from mtloop.translators.adaptive import AdaptiveNMT
+    from mtloop.nmt.adaptive import AdaptiveNMT
 
     speaker = AdaptiveNMT(learner.scope, method=method)
     speaker.updates_ = learner.updates_

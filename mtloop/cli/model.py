@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 
 EPILOG = """
 \b
@@ -30,8 +30,8 @@ def command() -> None:
 @click.option("--half", is_flag=True, help="Store 16-bit numbers: half the size.")
 def convert(folder: Path, out: Path, half: bool) -> None:
     """Write a model that only has a .bin as safetensors, without running anything in it."""
-    from mtloop.translators.marian import convert as converter
-    from mtloop.translators.marian.model import Marian
+    from mtloop.nmt.engine import convert as converter
+    from mtloop.nmt.engine.marian import Marian
 
     written = converter.convert(folder, out, half=half)
     Marian.load(out)  # what was written must load
@@ -45,9 +45,9 @@ def info(name: str) -> None:
     if name.rstrip("/").endswith((".safetensors", ".state")):
         _info_of_delta(name)
         return
-    from mtloop.translators.marian.find import find_model
-    from mtloop.translators.marian.model import Marian
-    from mtloop.translators.thot.card import CARD
+    from mtloop.nmt.engine.find_model import find_model
+    from mtloop.nmt.engine.marian import Marian
+    from mtloop.smt.card import CARD
 
     if (Path(name) / CARD).is_file():
         _info_of_smt(Path(name))
@@ -63,7 +63,7 @@ def info(name: str) -> None:
 
 
 def _info_of_smt(folder: Path) -> None:
-    from mtloop.translators.thot.card import Card
+    from mtloop.smt.card import Card
 
     card = Card.read(folder)
     for name, value in card.facts.items():
@@ -74,8 +74,8 @@ def _info_of_smt(folder: Path) -> None:
 
 
 def _info_of_delta(path: str) -> None:
-    from mtloop.config.deltas import find_delta
-    from mtloop.translators.delta import Delta
+    from mtloop.nmt.delta import Delta
+    from mtloop.nmt.delta_files import find_delta
 
     delta = Delta.read(find_delta(Path(path)))
     heard = "heard" in delta.counters
@@ -96,12 +96,12 @@ def _info_of_delta(path: str) -> None:
 @click.option("--out", type=PATH, required=True, help="The choice, as JSON.")
 def choose(data: Path, model: str, limit: int, budget: int, out: Path) -> None:
     """Choose the tensors that method `fixed` learns: those that move most when everything may."""
-    from mtloop.core.files import write_text
+    from mtloop.core.atomic import write_text
     from mtloop.data import first, read
     from mtloop.judges import PostEditor
-    from mtloop.translators.choose import choose_tensors
-    from mtloop.translators.marian.find import find_model
-    from mtloop.translators.marian.model import Marian
+    from mtloop.nmt.choose_tensors import choose_tensors
+    from mtloop.nmt.engine.find_model import find_model
+    from mtloop.nmt.engine.marian import Marian
 
     base = Marian.load(find_model(model))
     names = choose_tensors(base, list(first(read(data), limit)), PostEditor(), budget)

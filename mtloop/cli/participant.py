@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli.database import with_store
+from mtloop.cli._database import with_store
 from mtloop.cli.serve import database_options
 
 EPILOG = """
@@ -32,8 +32,8 @@ def command() -> None:
 def add(name: str, organiser: bool, folder: Path | None, database: str | None) -> None:
     """Add a participant and print the API key: it is not kept and cannot be shown again."""
     from mtloop.core.errors import InputError
-    from mtloop.service.access import NAME
-    from mtloop.service.keys import hash_key, new_key
+    from mtloop.service.accounts.access import NAME
+    from mtloop.service.accounts.keys import hash_key, new_key
 
     if not NAME.fullmatch(name):
         raise InputError(f"name {name!r}: expected up to 80 letters, digits, dots, dashes or underscores")
@@ -47,7 +47,7 @@ def add(name: str, organiser: bool, folder: Path | None, database: str | None) -
 @database_options
 def rotate(name: str, folder: Path | None, database: str | None) -> None:
     """Print a new key; all earlier ones are revoked."""
-    from mtloop.service.keys import hash_key, new_key
+    from mtloop.service.accounts.keys import hash_key, new_key
 
     key = new_key()
     with_store(lambda store: store.rotate_key(name, hash_key(key)), folder, database)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mtloop.cli._inputs import PATH
 from mtloop.cli.campaign import open_campaign, verdict_line
-from mtloop.cli.inputs import PATH
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.selection.campaign import Campaign, Task
+    from mtloop.selection.rating_campaign import Campaign, Task
 
 KEYS = "0-100, s skip, u undo, q leave"
 EPILOG = """

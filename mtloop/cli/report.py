@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mtloop.cli.inputs import PATH, Inputs, input_options
+from mtloop.cli._inputs import PATH, Inputs, input_options
 
 if TYPE_CHECKING:
-    from mtloop.config.metrics import MetricOptions
     from mtloop.metrics.evaluation import Evaluation
+    from mtloop.metrics.registry import MetricOptions
 
 EPILOG = """
 \b

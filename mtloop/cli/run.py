@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.inputs import PATH
-from mtloop.config.names import DEFAULT
+from mtloop.cli._inputs import PATH
 from mtloop.core.errors import InputError
+from mtloop.methods.defaults import DEFAULT
 
 if TYPE_CHECKING:
-    from mtloop.config.experiment import Experiment
     from mtloop.core.types import Step
+    from mtloop.experiments.experiment import Experiment
 
 EPILOG = """
 \b
@@ -106,14 +106,14 @@ def make_experiment(
     pairs: Iterable[str] = (), config: Path | None = None, beam: int | None = None, **options: Any
 ) -> Experiment:
     """Options over a TOML file over the defaults."""
-    from mtloop.config.experiment import Experiment
+    from mtloop.experiments.experiment import Experiment
 
     table: dict[str, Any] = Experiment.from_toml(config) if config else {}
     table |= {name: value for name, value in options.items() if value is not None}
     settings = _searching(table.pop("beam", None), table.pop("settings", {}), "beam")
     settings |= _searching(beam, dict(map(setting, pairs)), "--beam")
     if table.get("delta"):
-        from mtloop.config.deltas import find_delta, read_delta
+        from mtloop.nmt.delta_files import find_delta, read_delta
 
         found = find_delta(Path(table["delta"]))
         table = {"method": read_delta(found).method} | table | {"delta": str(found)}
@@ -132,7 +132,7 @@ def _searching(beam: int | None, settings: Mapping[str, Any], name: str) -> dict
 
 def refuse_idle_model(method: str, model: str | None) -> None:
     """An option that would be ignored is a mistake."""
-    from mtloop.config.methods import takes_model
+    from mtloop.methods.registry import takes_model
 
     if model is not None and method and not takes_model(method):
         raise InputError(f"method {method} needs no model; leave out --model")
@@ -142,11 +142,11 @@ def run_experiment(
     experiment: Experiment, out: Path, snapshot: int, language: str, until: int | None = None
 ) -> Iterator[Step]:
     """Run it, with the trace at `out` and the clock beside it."""
-    from mtloop.cli.running import shown
-    from mtloop.config.hearing import refuse_deaf, refuse_informed
+    from mtloop.cli._running_scores import shown
     from mtloop.core.record import record
     from mtloop.core.types import PostEdit
     from mtloop.judges import PostEditor
+    from mtloop.methods.compatibility import refuse_deaf, refuse_informed
 
     stream, when = experiment.stream(), experiment.when()
     if not stream:

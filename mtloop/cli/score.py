@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.inputs import PATH, Inputs, input_options
+from mtloop.cli._inputs import PATH, Inputs, input_options
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ Metrics:
 @click.option("--curves", type=PATH, help="Also write the score of every prefix of the stream to this CSV file.")
 def command(form: str, curves: Path | None, **inputs: Any) -> None:
     """Score what MT systems said against what the translator made of it, in order."""
-    from mtloop.cli import tables
-    from mtloop.core.files import write_text
+    from mtloop.core.atomic import write_text
+    from mtloop.report import text_tables
 
     if curves is not None and curves.is_dir():
         raise InputError("is a folder; --curves takes the name of a file", path=curves)
     evaluation = Inputs(**inputs).evaluation()
     results = list(_progress(evaluation.results(), len(evaluation.systems) * len(evaluation.metrics)))
     if curves is not None:
-        write_text(curves, tables.curves_csv(evaluation))
-    click.echo(tables.FORMS[form](evaluation, results), nl=False)
+        write_text(curves, text_tables.curves_csv(evaluation))
+    click.echo(text_tables.FORMS[form](evaluation, results), nl=False)
 
 
 def _progress(results: Iterator[Any], total: int) -> Iterator[Any]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.cli.selections import Result
+    from mtloop.experiments.replays import Result
 
 EPILOG = """
 \b
@@ -78,8 +78,8 @@ def command(
     **files: Any,
 ) -> None:
     """Replay human ratings: how soon does a policy find the best systems, and what does that cost?"""
-    from mtloop.cli.selections import Plan, as_json, as_table
-    from mtloop.config.ratings import Question
+    from mtloop.experiments.replays import Plan, as_json, as_table
+    from mtloop.selection.replay_input import Question
 
     if policy and policies:
         raise InputError("--policy or --policies, not both")
@@ -102,9 +102,9 @@ def command(
 def write(results: Sequence[Result], config: dict[str, Any], seed: int, out: Path) -> None:
     """Plots and traces; an older trace of the same name is replaced."""
     from mtloop import __version__
-    from mtloop.cli.selections import effort_chart, weights_chart
     from mtloop.core.trace import Header, TraceWriter
-    from mtloop.report.pictures import save
+    from mtloop.experiments.replays import effort_chart, weights_chart
+    from mtloop.report.matplotlib_charts import save
 
     for result in results:
         name = re.sub(r"[^\w.=-]+", "-", f"{result.policy}-{result.missing}")
@@ -121,7 +121,7 @@ def write(results: Sequence[Result], config: dict[str, Any], seed: int, out: Pat
 
 def _doubts(specs: Sequence[str], missing: str) -> list[str]:
     """A rule that stops takes what stands in for a rating as evidence, which it is not."""
-    from mtloop.config.policies import stops
+    from mtloop.selection.policies.registry import stops
 
     stopping = [spec for spec in specs if stops(spec)]
     if not stopping or missing == "skip":

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 
 EPILOG = """
 \b

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.database import with_store
-from mtloop.cli.inputs import PATH
+from mtloop.cli._database import with_store
+from mtloop.cli._inputs import PATH
 from mtloop.cli.serve import database_options
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.service.creation import TaskFile
+    from mtloop.service.tasks.creation import TaskFile
 
 EPILOG = """
 \b
@@ -62,7 +62,7 @@ def create(name: str | None, config: Path | None, folder: Path | None, database:
     """Create a task from two text files, from any file mtloop reads, or from a TOML file."""
     from tqdm import tqdm
 
-    from mtloop.service.creation import create_task
+    from mtloop.service.tasks.creation import create_task
 
     task = _task_file(name, config, options)
     with tqdm(desc="reading", unit=" sentences", delay=1, leave=False, disable=None) as bar:
@@ -124,7 +124,7 @@ def delete(name: str, yes: bool, folder: Path | None, database: str | None) -> N
 @database_options
 def trace(run: str, out: Path, lap: int | None, folder: Path | None, database: str | None) -> None:
     """Write what a run did, with the references, as a trace."""
-    from mtloop.service.export import write_trace
+    from mtloop.service.tasks.export import write_trace
 
     if out.exists():
         raise InputError("is there already; choose another name", path=out)
@@ -136,7 +136,7 @@ def _task_file(name: str | None, config: Path | None, options: dict[str, Any]) -
     """Options over the TOML file."""
     from dataclasses import replace
 
-    from mtloop.service.creation import TaskFile
+    from mtloop.service.tasks.creation import TaskFile
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
     if "noise" in given:

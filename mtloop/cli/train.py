@@ -13,12 +13,12 @@ from click.core import ParameterSource
 
 from mtloop.core.errors import InputError
 from mtloop.data import read_aligned
-from mtloop.data.files import lines
-from mtloop.data.parallel import text_pairs
-from mtloop.translators.training.recipe import Recipe
+from mtloop.data.training_pairs import text_pairs
+from mtloop.nmt.training.recipe import Recipe
+from mtloop.text.files import lines
 
 if TYPE_CHECKING:
-    from mtloop.translators.training.vocabulary import Vocabulary
+    from mtloop.nmt.training.sentencepiece_model import Vocabulary
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
@@ -118,7 +118,7 @@ def command(
 def _train_nmt(
     common: dict[str, Any], spm: tuple[Path, Path] | None, about: Path | None, settings: dict[str, Any]
 ) -> dict[str, float]:
-    from mtloop.translators.training import Job
+    from mtloop.nmt.training import Job
 
     recipe = Recipe(**{part.name: settings.pop(part.name) for part in fields(Recipe)})
     vocabularies = _vocabularies(spm) if spm else None
@@ -127,7 +127,7 @@ def _train_nmt(
 
 
 def _train_smt(common: dict[str, Any], out: Path, order: int, phrase: int) -> dict[str, float]:
-    from mtloop.translators.thot.job import SmtJob
+    from mtloop.smt.training import SmtJob
 
     return SmtJob(out=out, order=order, phrase=phrase, **common).run()
 
@@ -163,6 +163,6 @@ def _named(test: str) -> tuple[str, Path]:
 
 
 def _vocabularies(spm: tuple[Path, Path]) -> tuple[Vocabulary, Vocabulary]:
-    from mtloop.translators.training.vocabulary import Vocabulary
+    from mtloop.nmt.training.sentencepiece_model import Vocabulary
 
     return Vocabulary.load(spm[0]), Vocabulary.load(spm[1])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 from mtloop.core.errors import InputError
-from mtloop.data.files import decode_line
+from mtloop.text.files import decode_line
 
 EPILOG = """
 \b
@@ -35,7 +35,7 @@ Examples:
 @click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1))
 def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
     """Translate standard input, with what was learned if a delta is given."""
-    from mtloop.translators.thot.card import CARD
+    from mtloop.smt.card import CARD
 
     smt = (Path(model) / CARD).is_file()
     translate = _statistical(model, delta, beam) if smt else _neural(model, delta, beam, threads)
@@ -44,7 +44,7 @@ def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
 
 
 def _statistical(model: str, delta: Path | None, beam: int) -> Callable[[str], str]:
-    from mtloop.translators.thot.engine import Thot
+    from mtloop.smt.engine import Thot
 
     if delta or beam > 1:
         raise InputError("--delta and --beam are for Marian models, not for a statistical one", path=model)
@@ -52,12 +52,12 @@ def _statistical(model: str, delta: Path | None, beam: int) -> Callable[[str], s
 
 
 def _neural(model: str, delta: Path | None, beam: int, threads: int) -> Callable[[str], str]:
-    from mtloop.config.deltas import read_delta, take_up
-    from mtloop.config.engines import set_threads
-    from mtloop.config.methods import make_learner
     from mtloop.core.types import Segment
-    from mtloop.translators.marian.find import find_model
-    from mtloop.translators.marian.model import Marian
+    from mtloop.methods.registry import make_learner
+    from mtloop.nmt.delta_files import read_delta, take_up
+    from mtloop.nmt.engine.find_model import find_model
+    from mtloop.nmt.engine.marian import Marian
+    from mtloop.nmt.engine.threads import set_threads
 
     set_threads(threads)
     learned = read_delta(delta) if delta else None

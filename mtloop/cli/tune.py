@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli.inputs import PATH
+from mtloop.cli._inputs import PATH
 from mtloop.cli.run import make_experiment, run_experiment, stream_options
 
 if TYPE_CHECKING:
     from mtloop.core.types import Step
+    from mtloop.experiments.runners import Runner, Work
+    from mtloop.experiments.tuning.search import Search
+    from mtloop.experiments.tuning.trial import Standing
     from mtloop.metrics.base import Additive
     from mtloop.metrics.evaluation import Evaluation
-    from mtloop.sweep.runners import Runner, Work
-    from mtloop.sweep.search import Search
-    from mtloop.sweep.trial import Standing
 
 REPORTED = "bleu,ter,r0,r1,r01,rer"
 EPILOG = """
@@ -81,12 +81,12 @@ def command(
     **options: Any,
 ) -> None:
     """Search for a method's best settings on one part of a stream, and report on a part it has not seen."""
-    from mtloop.config.metrics import MetricOptions, make_metrics
-    from mtloop.sweep.objective import Objective
-    from mtloop.sweep.parts import Rows
-    from mtloop.sweep.plan import Plan
-    from mtloop.sweep.runners import locked
-    from mtloop.sweep.search import Search
+    from mtloop.experiments.runners import locked
+    from mtloop.experiments.tuning.objective import Objective
+    from mtloop.experiments.tuning.parts import Rows
+    from mtloop.experiments.tuning.plan import Plan
+    from mtloop.experiments.tuning.search import Search
+    from mtloop.metrics.registry import MetricOptions, make_metrics
 
     plan = Plan(
         experiment=make_experiment(pairs, **options),
@@ -151,10 +151,10 @@ def report(systems: dict[str, list[Step]], metrics: list[Additive], where: str) 
 def _table(evaluation: Evaluation, title: str, systems: list[str]) -> str:
     from tabulate import tabulate
 
-    from mtloop.metrics import names
+    from mtloop.metrics import titles
 
     rows = [[name, *(_cell(evaluation, name, metric) for metric in evaluation.additive)] for name in systems]
-    headers = [title, *(names.title(metric.name) for metric in evaluation.additive)]
+    headers = [title, *(titles.title(metric.name) for metric in evaluation.additive)]
     return tabulate(rows, headers, disable_numparse=True, stralign="right", colalign=("left",)) + "\n"
 
 
@@ -167,7 +167,7 @@ def _cell(evaluation: Evaluation, system: str, metric: Additive) -> str:
 
 
 def _runner(jobs: int, lock: int, snapshot: int, language: str) -> Runner:
-    from mtloop.sweep.runners import InProcess, Processes
+    from mtloop.experiments.runners import InProcess, Processes
 
     def here(work: Work) -> None:
         deque(run_experiment(work.experiment, work.trace, snapshot, language, work.rows), maxlen=0)

@@ -2,10 +2,10 @@
 
 from mtloop.client.answers import Judged, RunState, Sentence, TaskInfo
 from mtloop.client.client import Client
-from mtloop.client.errors import ClientError, Refused, Unreachable
+from mtloop.client.failures import ClientError, Refused, Unreachable
 from mtloop.client.participation import participate, rejoin
 from mtloop.client.retry import Retry
-from mtloop.client.task import Task
+from mtloop.client.shared_task import Task
 
 __all__ = [
     "Client",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
-from mtloop.client.errors import Unreachable
-from mtloop.core import wire
+from mtloop.client.failures import Unreachable
+from mtloop.core import serialisation
 from mtloop.core.errors import WireError
 from mtloop.core.types import JSON
 
@@ -103,6 +103,6 @@ def read(kind: type[T], answer: JSON) -> T:
     known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     body = {name: value for name, value in answer.items() if name in known} if isinstance(answer, dict) else answer
     try:
-        return wire.decode(kind, body)
+        return serialisation.decode(kind, body)
     except WireError as error:
         raise Unreachable(f"not an answer of an mtloop service: {error}") from error

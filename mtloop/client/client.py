@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 from mtloop.client import answers
 from mtloop.client.answers import Judged, RunState, Sentence, TaskInfo
-from mtloop.client.errors import Lost, Refused
+from mtloop.client.failures import Lost, Refused
 from mtloop.client.retry import Retry
-from mtloop.client.task import Task
+from mtloop.client.shared_task import Task
 from mtloop.client.transport import Transport, open_http
 from mtloop.core.errors import UnknownName
 

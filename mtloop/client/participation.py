@@ -12,9 +12,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtloop.client.errors import Refused
-from mtloop.client.task import Task
-from mtloop.core import wire
+from mtloop.client.failures import Refused
+from mtloop.client.shared_task import Task
+from mtloop.core import serialisation
 from mtloop.core.errors import InputError, TraceError, WireError
 from mtloop.core.protocols import Learner, Stateful, Stream
 from mtloop.core.record import record
@@ -94,7 +94,7 @@ class Journal:
 
     def write(self, proposal: Proposal) -> None:
         """In place whole or not at all, whenever this process is killed."""
-        self._unfinished.write_bytes(wire.dumps({"run": self.run, "proposal": wire.encode(proposal)}))
+        self._unfinished.write_bytes(serialisation.dumps({"run": self.run, "proposal": serialisation.encode(proposal)}))
         self._unfinished.replace(self.path)
 
     def read(self) -> Proposal | None:
@@ -102,8 +102,8 @@ class Journal:
         if not self.path.exists():
             return None
         try:
-            noted = wire.loads(self.path.read_bytes())
-            return wire.decode(Proposal, noted.get("proposal")) if noted.get("run") == self.run else None
+            noted = serialisation.loads(self.path.read_bytes())
+            return serialisation.decode(Proposal, noted.get("proposal")) if noted.get("run") == self.run else None
         except WireError as error:
             raise TraceError(f"holds no proposal: {error}; remove it", path=self.path) from error
 

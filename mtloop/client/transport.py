@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mtloop.client.errors import Lost, Refused, Unreachable
+from mtloop.client.failures import Lost, Refused, Unreachable
 from mtloop.client.retry import Retry, seconds_asked
-from mtloop.core import wire
+from mtloop.core import serialisation
 from mtloop.core.errors import InputError, WireError, need
 from mtloop.core.types import JSON
 
@@ -66,7 +66,7 @@ class Transport:
     def _send(self, method: str, path: str, body: Mapping[str, JSON] | None) -> dict[str, JSON]:
         content, headers = None, self._headers
         if body is not None:
-            content, headers = wire.dumps(body), headers | {"content-type": "application/json"}
+            content, headers = serialisation.dumps(body), headers | {"content-type": "application/json"}
         try:
             response = self.http.request(method, path, content=content, headers=headers)
         except (self._library.ConnectError, self._library.ConnectTimeout, self._library.PoolTimeout) as error:
@@ -124,7 +124,7 @@ def _answer(response: Any) -> dict[str, JSON]:
     if not 200 <= status < 300:
         raise _refusal(response)
     try:
-        return wire.loads(response.content)
+        return serialisation.loads(response.content)
     except WireError as error:
         raise Unreachable(f"{response.url} is no mtloop service: its answer is {error}") from error
 
@@ -132,7 +132,7 @@ def _answer(response: Any) -> dict[str, JSON]:
 def _refusal(response: Any) -> Refused:
     """The problem as the service describes it; from anything else, its status alone."""
     try:
-        problem = wire.loads(response.content)
+        problem = serialisation.loads(response.content)
     except WireError:
         problem = {}
     kind, title, detail = (str(problem.get(name) or "") for name in ("type", "title", "detail"))

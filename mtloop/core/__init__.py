@@ -4,7 +4,6 @@ from mtloop.core.errors import InputError, MissingExtra, MtloopError, TraceError
 from mtloop.core.loop import Blocks, Delay, Each, Schedule, replay, run
 from mtloop.core.protocols import Choice, Interactive, Judge, Learner, Metric, Policy, Stateful, Stop, Stream
 from mtloop.core.record import record
-from mtloop.core.score import Score
 from mtloop.core.trace import Header, Trace, TraceWriter
 from mtloop.core.types import (
     Feedback,
@@ -13,6 +12,7 @@ from mtloop.core.types import (
     Preference,
     Proposal,
     Reward,
+    Score,
     Scores,
     Segment,
     Step,

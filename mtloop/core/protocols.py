@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from mtloop.core.types import Feedback, Learned, Proposal, Segment, Step, Truth
 
 if TYPE_CHECKING:
-    from mtloop.core.score import Score
+    from mtloop.core.types import Score
 
 Stream: TypeAlias = Iterable[tuple[Segment, Truth | None]]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TypeAlias
 
-from mtloop.core import wire
+from mtloop.core import serialisation
 from mtloop.core.errors import TraceError, WireError
 from mtloop.core.types import Feedback, Fields, Learned, Step
 
@@ -135,7 +135,7 @@ class TraceWriter:
 
     def _continue(self) -> list[Step]:
         trace = Trace.read(self.path)
-        if wire.dumps(trace.header) != wire.dumps(self.header):
+        if serialisation.dumps(trace.header) != serialisation.dumps(self.header):
             raise TraceError("is of another run (its header differs); choose another name", path=self.path)
         return trace.steps
 
@@ -150,7 +150,7 @@ def is_header(start: bytes) -> bool:
 
 
 def _line(kind: str, value: object) -> bytes:
-    return wire.dumps(wire.tagged(kind, value)) + b"\n"
+    return serialisation.dumps(serialisation.tagged(kind, value)) + b"\n"
 
 
 def _content(path: str | Path) -> bytes:
@@ -168,7 +168,7 @@ def _whole_lines(content: bytes) -> list[bytes]:
 
 def _is_torn(line: bytes) -> bool:
     try:
-        wire.loads(line)
+        serialisation.loads(line)
     except WireError:
         return True
     return False
@@ -176,10 +176,10 @@ def _is_torn(line: bytes) -> bool:
 
 def _header(line: bytes, path: str | Path) -> Header:
     try:
-        fields = wire.loads(line)
+        fields = serialisation.loads(line)
         if fields.pop("kind", None) != "header":
             raise WireError("the first line is no trace header")
-        header = wire.decode(Header, fields)
+        header = serialisation.decode(Header, fields)
     except WireError as error:
         raise TraceError(str(error), path=path, line=1) from error
     if header.format != FORMAT:
@@ -199,11 +199,11 @@ def _events(lines: Iterable[bytes], path: str | Path) -> Iterator[Event]:
 
 
 def _event(line: bytes) -> Event:
-    fields = wire.loads(line)
+    fields = serialisation.loads(line)
     kind = _KINDS.get(str(fields.pop("kind", None)))
     if kind is None:
         raise WireError(f"an event has a kind: one of {', '.join(_KINDS)}")
-    return wire.decode(kind, fields)
+    return serialisation.decode(kind, fields)
 
 
 def _check_order(event: Event, seen: set[int]) -> None:

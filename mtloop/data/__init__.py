@@ -5,20 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mtloop.data.corpus import Corpus, Pair, Reader, Request
-from mtloop.data.files import read_lines
-from mtloop.data.rankings import is_human, read_ranking
-from mtloop.data.readers import READERS, read, stream
+from mtloop.data.formats.delimited import parse_columns
+from mtloop.data.formats.plain_text import pairs, read_aligned, read_parallel
+from mtloop.data.formats.readers import READERS, read, stream
+from mtloop.data.formats.units import Corpus, Pair, Reader, Request
+from mtloop.data.ratings.rankings import is_human, read_ranking
 from mtloop.data.streams import by_blocks, by_document, cut, first, repeated, shuffled, without_repeats
-from mtloop.data.tables import parse_columns
-from mtloop.data.text import pairs, read_aligned, read_parallel
+from mtloop.text.files import read_lines
 
 if TYPE_CHECKING:
-    from mtloop.data.rating_files import read_ratings
-    from mtloop.data.ratings import Ratings
+    from mtloop.data.ratings.grid import Ratings
+    from mtloop.data.ratings.rating_files import read_ratings
 
 # These need numpy, which takes longer to import than all the rest together.
-_LATE = {"Ratings": "mtloop.data.ratings", "read_ratings": "mtloop.data.rating_files"}
+_LATE = {"Ratings": "mtloop.data.ratings.grid", "read_ratings": "mtloop.data.ratings.rating_files"}
 
 __all__ = [
     "READERS",

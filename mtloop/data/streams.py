@@ -32,7 +32,7 @@ def by_document(stream: Iterable[tuple[Segment, T]]) -> Iterator[list[tuple[Segm
 def by_blocks(stream: Iterable[tuple[Segment, T]], words: int) -> Iterator[list[tuple[Segment, T]]]:
     """Blocks of at least so many source words, but for the last.
 
-    >>> from mtloop.data.text import pairs
+    >>> from mtloop.data.formats.plain_text import pairs
     >>> [len(block) for block in by_blocks(pairs(["Save the file.", "Undo.", "Close it now."], [""] * 3), 4)]
     [2, 1]
     """
@@ -58,7 +58,7 @@ def first(stream: Iterable[tuple[Segment, T]], n: int) -> Iterator[tuple[Segment
 def repeated(stream: Iterable[tuple[Segment, T]], times: int) -> Iterator[tuple[Segment, T]]:
     """The whole stream so many times. Ids stay unique: what was "3" is "3#2" the second time.
 
-    >>> from mtloop.data.text import pairs
+    >>> from mtloop.data.formats.plain_text import pairs
     >>> [segment.id for segment, _ in repeated(pairs(["Save.", "Undo."], ["", ""]), 2)]
     ['1', '2', '1#2', '2#2']
     """
@@ -85,7 +85,7 @@ def cut(
 
     A seed and a limit of 0 mean as it is and all of it.
 
-    >>> from mtloop.data.text import pairs
+    >>> from mtloop.data.formats.plain_text import pairs
     >>> stream = pairs(["Save.", "Undo.", "Save.", "Undo.", "Close."], [""] * 5)
     >>> [segment.id for segment, _ in cut(stream, skip=1, distinct=True, limit=2)]
     ['2', '3']

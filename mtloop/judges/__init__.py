@@ -10,10 +10,10 @@ from mtloop.judges.post_editor import PostEditor
 from mtloop.judges.rater import RatedEdits, Rater
 
 if TYPE_CHECKING:
-    from mtloop.judges.human import HumanRatings, Preferences
+    from mtloop.judges.human_ratings import HumanRatings, Preferences
 
 # These need numpy, which takes longer to import than all the rest together.
-_LATE = {"HumanRatings": "mtloop.judges.human", "Preferences": "mtloop.judges.human"}
+_LATE = {"HumanRatings": "mtloop.judges.human_ratings", "Preferences": "mtloop.judges.human_ratings"}
 
 __all__ = ["HumanRatings", "Noise", "PostEditor", "Preferences", "RatedEdits", "Rater"]
 

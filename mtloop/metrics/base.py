@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtloop.core.errors import InputError
-from mtloop.core.score import Score
-from mtloop.core.types import Step
+from mtloop.core.types import Score, Step
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -13,8 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mtloop.core.errors import InputError
-from mtloop.core.score import Score
-from mtloop.core.types import JSON, Fields, PostEdit, Step
+from mtloop.core.types import JSON, Fields, PostEdit, Score, Step
 from mtloop.metrics.base import Array, Ratio, references
 from mtloop.metrics.quality import TER
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Metric
-from mtloop.core.score import Score
-from mtloop.core.types import JSON, Step
+from mtloop.core.types import JSON, Score, Step
 from mtloop.metrics import curves
 from mtloop.metrics.base import Additive, Array
 from mtloop.metrics.significance import Comparison, bootstrap, randomisation

@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from mtloop.core.errors import InputError
-from mtloop.core.score import Score
-from mtloop.core.types import Reward, Step
+from mtloop.core.types import Reward, Score, Step
 from mtloop.metrics.base import Additive, Array, divide, references
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.core.loop import Schedule, run
 from mtloop.core.protocols import Judge, Learner, Stream
-from mtloop.core.score import Score
-from mtloop.core.types import Segment, Step, Truth
+from mtloop.core.types import Score, Segment, Step, Truth
 from mtloop.metrics.base import Additive, Array, Ratio, hypotheses, references
 from mtloop.text.units import Units
 

@@ -9,8 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from mtloop.core.score import Score
-from mtloop.core.types import JSON, Step
+from mtloop.core.types import JSON, Score, Step
 from mtloop.metrics.base import Array, Ratio, divide
 
 ORDER = 4

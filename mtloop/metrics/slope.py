@@ -13,8 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mtloop.core.score import Score
-from mtloop.core.types import JSON, Step
+from mtloop.core.types import JSON, Score, Step
 from mtloop.metrics.base import Additive, Array, divide
 from mtloop.metrics.curves import block_sums, blocks, without_model
 from mtloop.metrics.quality import TER

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, need
-from mtloop.core.files import write_text
 
 if TYPE_CHECKING:
     from mtloop.metrics.evaluation import Evaluation, Result
@@ -36,7 +36,7 @@ def write_report(
     what takes long, as tqdm does: items, how many, what they are. `study` adds the 2012 paper's table and figures.
     """
     check(out, pictures)
-    from mtloop.report.charts import make_charts
+    from mtloop.report.evaluation_charts import make_charts
     from mtloop.report.page import Page
 
     watched = progress or _unwatched
@@ -66,7 +66,7 @@ def check(out: Path, pictures: Sequence[str] = ()) -> None:
 
 
 def _draw(charts: Iterable[Any], out: Path, pictures: Sequence[str]) -> Iterator[Path]:
-    from mtloop.report.pictures import save
+    from mtloop.report.matplotlib_charts import save
 
     folder = out.with_name(f"{out.stem}_files")
     for chart in charts:

@@ -8,17 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
-from mtloop.core.score import Score
+from mtloop.core.types import Score
 from mtloop.metrics.base import Additive, Array
 from mtloop.metrics.curves import block_sums, without_model
 from mtloop.metrics.evaluation import Evaluation
-from mtloop.metrics.names import title
 from mtloop.metrics.quality import BLEU, TER
 from mtloop.metrics.reliability import Reliability
 from mtloop.metrics.significance import Comparison, randomisation
 from mtloop.metrics.slope import Model, Slope
+from mtloop.metrics.titles import title
 from mtloop.report.chart import Axis, Chart, Series
-from mtloop.report.charts import looks
+from mtloop.report.evaluation_charts import looks
 from mtloop.report.markup import Markup, element, join
 
 # Table 2 of Bertoldi et al. (2012), English-Italian, TER, scrambled sentences

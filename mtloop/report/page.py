@@ -14,14 +14,14 @@ from string import Template
 
 from mtloop.core.types import JSON
 from mtloop.metrics.evaluation import Evaluation, Result
-from mtloop.report import interactive
+from mtloop.report import plotly_charts
 from mtloop.report.chart import Chart
-from mtloop.report.charts import FEW, Charts, looks
+from mtloop.report.evaluation_charts import FEW, Charts, looks
+from mtloop.report.html_tables import score_table, signatures, slope_table
 from mtloop.report.learning_curves import LearningCurves
 from mtloop.report.markup import Markup, element, join, script_json
 from mtloop.report.palette import css, look
 from mtloop.report.segments import segment_data
-from mtloop.report.tables import score_table, signatures, slope_table
 from mtloop.report.verdict import verdict
 
 SCRIPTS = ("charts.js", "diff.js", "cards.js", "segments.js")
@@ -57,8 +57,8 @@ class Page:
         }
 
     def _code(self) -> dict[str, str]:
-        plotly, own = interactive.library(), "\n".join(map(_asset, SCRIPTS))
-        figures: JSON = {chart.name: interactive.figure(chart) for chart in self.charts}
+        plotly, own = plotly_charts.library(), "\n".join(map(_asset, SCRIPTS))
+        figures: JSON = {chart.name: plotly_charts.figure(chart) for chart in self.charts}
         return {
             "policy": _policy([plotly, own]),
             "style": css() + _asset("report.css"),

@@ -12,8 +12,8 @@ from mtloop.core.types import JSON, Step
 from mtloop.metrics.adaptation import Recall, Seen
 from mtloop.metrics.base import Additive
 from mtloop.metrics.evaluation import Evaluation
-from mtloop.metrics.names import title
-from mtloop.report.charts import looks
+from mtloop.metrics.titles import title
+from mtloop.report.evaluation_charts import looks
 from mtloop.report.palette import look
 
 # Those that mean something for a single segment, the handiest first, and the decimals they are shown with.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from mtloop.core.score import Score
+from mtloop.core.types import Score
 from mtloop.metrics.base import Additive
 from mtloop.metrics.evaluation import Evaluation, Result
-from mtloop.metrics.names import title
 from mtloop.metrics.slope import Slope
+from mtloop.metrics.titles import title
 from mtloop.report.corrections import corrections
 from mtloop.report.markup import Markup, element, join
 from mtloop.report.wording import chosen, fitted, p_value, signed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mtloop.metrics.names import title
 from mtloop.metrics.slope import Slope
+from mtloop.metrics.titles import title
 
 
 def p_value(p: float) -> str:

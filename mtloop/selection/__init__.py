@@ -1,14 +1,14 @@
 """Which of several systems to trust: policies, `Select`, replays of recorded ratings, and rating campaigns."""
 
-from mtloop.selection.batch import Batch, Draw
-from mtloop.selection.elimination import SuccessiveElimination
-from mtloop.selection.ewaf import EWAF
-from mtloop.selection.exp3 import EXP3
-from mtloop.selection.linucb import LinUCB
-from mtloop.selection.race import Race
-from mtloop.selection.select import Select
-from mtloop.selection.thompson import Thompson
-from mtloop.selection.ucb1 import UCB1
+from mtloop.selection.learner import Select
+from mtloop.selection.policies.batch_policy import Batch, Draw
+from mtloop.selection.policies.elimination import SuccessiveElimination
+from mtloop.selection.policies.ewaf import EWAF
+from mtloop.selection.policies.exp3 import EXP3
+from mtloop.selection.policies.linucb import LinUCB
+from mtloop.selection.policies.race import Race
+from mtloop.selection.policies.thompson import Thompson
+from mtloop.selection.policies.ucb1 import UCB1
 
 __all__ = [
     "EWAF",

@@ -10,7 +10,7 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.metrics.ranking import rank, settled, top_n_overlap, within_tie
-from mtloop.selection.batch import Array
+from mtloop.selection.policies.batch_policy import Array
 from mtloop.selection.replay import History
 
 

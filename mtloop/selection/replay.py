@@ -10,8 +10,8 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
 from mtloop.core.types import Proposal, Scores, Segment, Step
-from mtloop.judges.missing import Missing, rounded
-from mtloop.selection.batch import Array, Batch, Draw, Mask, Places
+from mtloop.judges.missing_ratings import Missing, rounded
+from mtloop.selection.policies.batch_policy import Array, Batch, Draw, Mask, Places
 
 
 @dataclass(frozen=True, eq=False)

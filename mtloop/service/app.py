@@ -14,16 +14,18 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from mtloop import __version__
-from mtloop.service.access import HEADER
-from mtloop.service.express import Express
+from mtloop.service import operations
+from mtloop.service.accounts.access import HEADER
+from mtloop.service.fast_routes import Express
 from mtloop.service.middleware import Watch
+from mtloop.service.pages import routes as page_routes
 from mtloop.service.problems import AWAY, NOT_FOUND, Problem, Refused, invalid
-from mtloop.service.routes import operations, pages, results, runs, tasks
 from mtloop.service.settings import Settings
 from mtloop.service.state import Service
-from mtloop.service.store import Store, is_outage
+from mtloop.service.tasks import result_routes, run_routes, task_routes
+from mtloop.service.tasks.bodies import ProblemBody
+from mtloop.service.tasks.store import Store, is_outage
 from mtloop.service.telemetry import LOGGER, Meters, log_to_stderr
-from mtloop.service.wire import ProblemBody
 
 INTERNAL = Problem(500, "internal", "Internal error", "Something went wrong here; it has been noted.")
 PATIENCE = 30  # seconds to wait for the database when starting
@@ -43,12 +45,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    for router in (tasks.router, runs.router, results.router, operations.router, pages.router):
+    for router in (task_routes.router, run_routes.router, result_routes.router, operations.router, page_routes.router):
         app.include_router(router)
     for kind in (Refused, RequestValidationError, HTTPException, SQLAlchemyError, OSError):
         app.add_exception_handler(kind, _answered)
     app.add_exception_handler(Exception, _unexpected)
-    app.add_middleware(Express, routes=runs.FAST, mend=_answered)
+    app.add_middleware(Express, routes=run_routes.FAST, mend=_answered)
     app.add_middleware(Watch, meters=meters, secure=chosen.secure)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from mtloop.service.access import Access
-from mtloop.service.desk import Desk
-from mtloop.service.limits import Limits
+from mtloop.service.accounts.access import Access
+from mtloop.service.accounts.limits import Limits
 from mtloop.service.settings import Settings
-from mtloop.service.store import Store
+from mtloop.service.tasks.store import Store
+from mtloop.service.tasks.submissions import Desk
 from mtloop.service.telemetry import Meters
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from helpers.tiny_marian import write_tiny
 
-from mtloop.translators.marian.model import Marian
+from mtloop.nmt.engine.marian import Marian
 
 torch.set_num_threads(1)
 

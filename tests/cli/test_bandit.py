@@ -12,11 +12,11 @@ from helpers.shared_task import Hall
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.client import Client
-from mtloop.config.methods import make_learner
-from mtloop.config.tasks import BanditTask
 from mtloop.core import Reward, Step, Trace, run
+from mtloop.experiments.bandit_task import BanditTask
+from mtloop.methods.registry import make_learner
+from mtloop.nmt.engine.marian import Marian
 from mtloop.service import Settings
-from mtloop.translators.marian.model import Marian
 
 Mtloop = Callable[..., Said]
 PAIRS = [pair for pair in demo_pairs() if len(pair[0].split()) < 6][:14]

@@ -10,10 +10,10 @@ from helpers.tiny_marian import write_tiny
 from helpers.tiny_smt import known_pairs, stream_pairs, write_stream, write_tiny_smt
 from helpers.tiny_words import write_tiny_words
 
-from mtloop.config.bandits import BANDIT_METHODS
-from mtloop.config.oracles import INFORMED_METHODS
-from mtloop.config.words import WORD_METHODS
 from mtloop.core import Trace
+from mtloop.methods.oracles import INFORMED_METHODS
+from mtloop.methods.registry import BANDIT_METHODS
+from mtloop.methods.word_level import WORD_METHODS
 
 Mtloop = Callable[..., Said]
 EVERYONE = ["copy-source", "baseline", "smt-baseline", *BANDIT_METHODS, *WORD_METHODS, *INFORMED_METHODS]

@@ -80,7 +80,7 @@ import os, signal, sys
 where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 import mtloop.core.trace
 import mtloop.client.participation as participation
-import mtloop.client.task as task
+import mtloop.client.shared_task as task
 
 calls = 0
 def kill_at(function, before=True):

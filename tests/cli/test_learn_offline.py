@@ -11,7 +11,7 @@ from helpers.said import Said
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.core import Trace
-from mtloop.translators.delta import Delta
+from mtloop.nmt.delta import Delta
 
 Mtloop = Callable[..., Said]
 PAIRS = [pair for pair in demo_pairs() if len(pair[0].split()) < 6][:12]

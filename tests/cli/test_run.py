@@ -12,10 +12,10 @@ import pytest
 from helpers.said import Said
 from helpers.tiny_marian import demo_pairs, write_tiny
 
-from mtloop.config.deltas import find_delta, read_delta, take_up
-from mtloop.config.methods import make_learner, settings_of
 from mtloop.core import Segment, Trace
-from mtloop.translators.marian.model import Marian
+from mtloop.methods.registry import make_learner, settings_of
+from mtloop.nmt.delta_files import find_delta, read_delta, take_up
+from mtloop.nmt.engine.marian import Marian
 
 Call = Callable[..., Said]
 SEGMENTS = 12
@@ -41,9 +41,9 @@ CHILD = """
 import os, pathlib, signal, sys
 where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 import mtloop.core.trace
-import mtloop.translators.scopes as scopes
-import mtloop.translators.marian.search as search
-import mtloop.translators.delta as delta
+import mtloop.nmt.scopes.dense as scopes
+import mtloop.nmt.engine.search as search
+import mtloop.nmt.delta as delta
 
 calls = 0
 def kill_at(function, before=None):
@@ -197,9 +197,9 @@ def test_compare_prints_the_tables_and_writes_the_report(mtloop: Call, model: Pa
 def test_compare_looks_back_at_every_method_that_learns_from_post_edits(
     mtloop: Call, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mtloop.cli import remembering
+    from mtloop.experiments import backward_reliability
 
-    monkeypatch.setattr(remembering, "SHORTEST", 3)
+    monkeypatch.setattr(backward_reliability, "SHORTEST", 3)
     pairs = demo_pairs()[:4]  # each document says the same again in its last third: what was learned can be seen
     rows = [f"{source}\t{target}\t{name}" for name in "ab" for source, target in [*pairs, *pairs[:2]]]
     data, out = tmp_path / "stream.tsv", tmp_path / "out"

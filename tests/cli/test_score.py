@@ -17,7 +17,7 @@ from helpers.said import Said
 from mtloop.core import Header, Segment, TraceWriter, Truth, run
 from mtloop.data import pairs
 from mtloop.judges import PostEditor
-from mtloop.translators import Recorded
+from mtloop.methods.recorded import Recorded
 
 Call = Callable[..., Said]
 

@@ -45,7 +45,7 @@ CHILD = """
 import os, signal, sys
 where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 import mtloop.core.trace
-import mtloop.translators.thot.learners as learners
+import mtloop.smt.learners as learners
 
 calls = 0
 def kill_at(function):
@@ -105,9 +105,9 @@ def test_the_header_says_how_to_run_it_again(mtloop: Call, smt_model: Path, stre
 def test_compare_shows_the_papers_table_and_figures(
     mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mtloop.cli import remembering
+    from mtloop.experiments import backward_reliability
 
-    monkeypatch.setattr(remembering, "SHORTEST", 8)
+    monkeypatch.setattr(backward_reliability, "SHORTEST", 8)
     arguments = ["compare", "--data", stream, "--methods", FOUR, "--model", smt_model, "--schedule", "blocks:30"]
     arguments += ["--block-words", "30", "--shuffle", "1", "--out", tmp_path, "--jobs", "1"]
     said = mtloop(*arguments)

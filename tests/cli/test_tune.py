@@ -55,7 +55,7 @@ def searched(arguments: list[str], out: Path) -> str:
 CHILD = """
 import os, signal, sys
 where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-import mtloop.core.trace, mtloop.core.files, mtloop.translators.delta
+import mtloop.core.trace, mtloop.core.atomic, mtloop.nmt.delta
 
 calls = 0
 def kill_at(function, before=None):
@@ -73,7 +73,7 @@ def half_a_line(trace, line):
     trace._file.flush()
 
 if where == "write": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, half_a_line)
-if where == "snapshot": mtloop.translators.delta.Delta.write = kill_at(mtloop.translators.delta.Delta.write)
+if where == "snapshot": mtloop.nmt.delta.Delta.write = kill_at(mtloop.nmt.delta.Delta.write)
 if where == "file": os.fsync = kill_at(os.fsync)
 from mtloop.cli import main
 main(arguments)

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from mtloop.core import Feedback, Learned, Proposal, Segment
-from mtloop.core.wire import dumps
+from mtloop.core.serialisation import dumps
 
 
 class Chained:

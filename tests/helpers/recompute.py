@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from mtloop.config.rewards import noise_of, perceived, sentence_reward, statistics
-from mtloop.service.nouns import Submission
-from mtloop.service.scores import is_milestone
-from mtloop.service.store import Store
-from mtloop.service.tables import sentence_id
+from mtloop.judges.rewards import noise_of, perceived, sentence_reward, statistics
+from mtloop.service.tasks.leaderboard import is_milestone
+from mtloop.service.tasks.models import Submission
+from mtloop.service.tasks.store import Store
+from mtloop.service.tasks.tables import sentence_id
 
 
 async def check_run(store: Store, token: str) -> int:

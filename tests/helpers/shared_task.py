@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from starlette.testclient import TestClient
 
 from mtloop.service import Settings, create_app
-from mtloop.service.creation import TaskFile, create_task
-from mtloop.service.keys import hash_key, new_key
-from mtloop.service.store import Store
+from mtloop.service.accounts.keys import hash_key, new_key
+from mtloop.service.tasks.creation import TaskFile, create_task
+from mtloop.service.tasks.store import Store
 
 T = TypeVar("T")
 SOURCES = [f"Open drawer number {n} of the cabinet." for n in range(1, 21)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
-from mtloop.translators.thot.job import SmtJob
+from mtloop.smt.training import SmtJob
 
 VERBS = {"Open": "Öffnen Sie", "Save": "Speichern Sie", "Print": "Drucken Sie", "Delete": "Löschen Sie"}
 THINGS = {"the file": "die Datei", "the table": "die Tabelle", "the page": "die Seite", "the picture": "das Bild"}

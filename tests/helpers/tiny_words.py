@@ -6,7 +6,7 @@ from pathlib import Path
 
 from helpers.tiny_smt import known_pairs
 
-from mtloop.translators.training import Job, Recipe
+from mtloop.nmt.training import Job, Recipe
 
 RECIPE = {
     "vocab": "word", "vocab_size": 19, "width": 32, "heads": 4, "ffn": 64, "encoder_layers": 1, "decoder_layers": 1,

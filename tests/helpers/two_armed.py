@@ -6,9 +6,9 @@ from pathlib import Path
 
 from helpers.tiny_marian import write_tiny
 
-from mtloop.translators.marian.lesson import study
-from mtloop.translators.marian.model import Marian
-from mtloop.translators.scopes import Dense, all_names
+from mtloop.nmt.engine.lesson import study
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.scopes.dense import Dense, all_names
 
 SOURCE, RIGHT, WRONG = "Save the file.", "Speichern Sie die Datei.", "Öffnen Sie den Bereich."
 

@@ -4,9 +4,9 @@ import statistics
 
 import pytest
 
-from mtloop.config.rewards import sentence_reward
 from mtloop.core import InputError, Proposal, Reward, Segment, Truth, UnknownName
 from mtloop.judges import Noise, PostEditor, RatedEdits, Rater
+from mtloop.judges.rewards import sentence_reward
 
 TRUTH = Truth(("Speichern Sie die Datei .",))
 HALF = "Speichern Sie das Bild ."

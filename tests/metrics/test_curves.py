@@ -7,7 +7,7 @@ import pytest
 from helpers.samples import ORDERED, additive_metrics, noisy_steps
 from helpers.steps import make_steps
 
-from mtloop.checks.metrics import check_metric
+from mtloop.checks.metric_contract import check_metric
 from mtloop.metrics import curves
 from mtloop.metrics.base import Additive
 from mtloop.metrics.quality import SBLEU, TER, ChrF

@@ -10,7 +10,7 @@ import pytest
 from mtloop.core import PostEdit, Proposal, Segment, Step
 from mtloop.metrics import BLEU, TER, Recall, Slope
 from mtloop.metrics.evaluation import Evaluation
-from mtloop.report.charts import POINTS, difference, learning_curve, looks, make_charts, slope_fit, thin
+from mtloop.report.evaluation_charts import POINTS, difference, learning_curve, looks, make_charts, slope_fit, thin
 from mtloop.text.units import ContentWords
 
 

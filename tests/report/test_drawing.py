@@ -15,9 +15,9 @@ import pytest
 from mtloop.core.errors import MissingExtra
 from mtloop.report import check
 from mtloop.report.chart import Axis, Band, Chart, Series
-from mtloop.report.interactive import figure, library
+from mtloop.report.matplotlib_charts import DPI, HEIGHT, WIDTH, draw, save
 from mtloop.report.palette import DARK, LIGHT, css, look
-from mtloop.report.pictures import DPI, HEIGHT, WIDTH, draw, save
+from mtloop.report.plotly_charts import figure, library
 
 X = np.array([1.0, 2.0, 3.0])
 Y = np.array([math.nan, 2.0, 1.5])

@@ -18,9 +18,9 @@ from mtloop.metrics import BLEU, TER, Recall, Slope
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.reliability import RepeatedErrors
 from mtloop.report import check, write_report
+from mtloop.report.html_tables import score_table, slope_table
 from mtloop.report.markup import element, script_json
 from mtloop.report.segments import DueWords, segment_data
-from mtloop.report.tables import score_table, slope_table
 from mtloop.report.verdict import verdict
 from mtloop.text.units import ContentWords
 
@@ -257,7 +257,7 @@ def test_an_unknown_kind_of_picture_is_named(tmp_path: Path) -> None:
 
 
 def test_a_curve_that_disagrees_is_not_kept_silent_among_several_systems() -> None:
-    from mtloop.core.score import Score
+    from mtloop.core.types import Score
     from mtloop.report.verdict import _nothing_shown
 
     def slope(low: float, high: float, says: str) -> Score:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from helpers.ratings import made_recording
 
-from mtloop.config.policies import make_policy
 from mtloop.core import InputError, Stop, replay
 from mtloop.core.types import Scores
+from mtloop.methods.recorded import Recorded
 from mtloop.selection import Select
 from mtloop.selection.findings import Gold, checkpoints, effort, overlap_curve
+from mtloop.selection.policies.registry import make_policy
 from mtloop.selection.replay import History, Replay, orders
-from mtloop.translators import Recorded
 
 RECORDING = made_recording([0.8, 0.7, 0.6, 0.4, 0.3], 120, coverage=0.7)
 GOLD = Gold({"s0": 5, "s1": 4, "s2": 3, "s3": 2, "s4": 1}, {"s0": 80, "s1": 70, "s2": 60, "s3": 59.5, "s4": 30})

@@ -12,7 +12,7 @@ from helpers.shared_task import Hall
 
 from mtloop.service import Settings
 from mtloop.service.settings import driver
-from mtloop.service.store import Store
+from mtloop.service.tasks.store import Store
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,9 @@ from mtloop.client import Client, Refused, Unreachable, participate, rejoin
 from mtloop.client.wmt_client_python import Configuration, SharedTaskApi, Translation
 from mtloop.client.wmt_client_python.rest import ApiException
 from mtloop.core import Header, InputError, Reward, UnknownName, run
+from mtloop.methods.copy_source import CopySource
 from mtloop.metrics.quality import RewardBLEU
 from mtloop.service import Settings
-from mtloop.translators.copied import CopySource
 
 
 def test_a_participant_is_the_loop(hall: Hall) -> None:

@@ -13,8 +13,8 @@ from helpers.shared_task import Hall, start, translate_all
 from mtloop.core.errors import InputError
 from mtloop.service import Settings
 from mtloop.service.settings import driver
-from mtloop.service.store import _SENTENCES, _STANDINGS, MIGRATIONS, Store
-from mtloop.service.tables import metadata
+from mtloop.service.tasks.store import _SENTENCES, _STANDINGS, MIGRATIONS, Store
+from mtloop.service.tasks.tables import metadata
 
 
 def test_alive_ready_and_counted(hall: Hall) -> None:

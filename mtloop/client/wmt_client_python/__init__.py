@@ -15,7 +15,7 @@ there is none.
 """
 
 from mtloop.client.wmt_client_python.api import SharedTaskApi
+from mtloop.client.wmt_client_python.configuration import Configuration, configuration
 from mtloop.client.wmt_client_python.models import Sentence, Translation, TranslationResponse
-from mtloop.client.wmt_client_python.settings import Configuration, configuration
 
 __all__ = ["Configuration", "Sentence", "SharedTaskApi", "Translation", "TranslationResponse", "configuration"]

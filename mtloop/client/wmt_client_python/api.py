@@ -8,11 +8,11 @@ from typing import ParamSpec, TypeVar
 from urllib.parse import unquote
 
 from mtloop.client.client import Client
-from mtloop.client.errors import Refused, Unreachable
-from mtloop.client.task import Task
+from mtloop.client.failures import Refused, Unreachable
+from mtloop.client.shared_task import Task
+from mtloop.client.wmt_client_python.configuration import Configuration, configuration
 from mtloop.client.wmt_client_python.models import Sentence, Translation, TranslationResponse
 from mtloop.client.wmt_client_python.rest import ApiException
-from mtloop.client.wmt_client_python.settings import Configuration, configuration
 from mtloop.core.errors import InputError
 
 P = ParamSpec("P")

@@ -1,0 +1,1 @@
+"""Statistical learners from rewards."""

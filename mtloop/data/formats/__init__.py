@@ -1,0 +1,1 @@
+"""Files to segments: one file a format."""

@@ -1,0 +1,157 @@
+"""Replays of policies, and how people and programs read what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mtloop.core.types import JSON
+from mtloop.core.wording import many
+from mtloop.report.chart import Axis, Band, Chart, Series
+from mtloop.selection.findings import Checkpoint, Effort, Gold, checkpoints, effort, overlap_curve
+from mtloop.selection.policies.registry import make_policy
+from mtloop.selection.replay import History, Recording, Replay, orders
+
+POINTS = 200  # of a plotted curve
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One policy on one recording."""
+
+    policy: str
+    missing: str
+    gold: Gold
+    history: History
+    checkpoints: list[Checkpoint]
+    effort: Effort
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is the same for all policies of a comparison."""
+
+    recording: Recording
+    gold: Gold
+    missing: str
+    decimals: int
+    runs: int
+    seed: int
+    each: bool
+    checkpoints: Sequence[int]
+
+    def result(self, spec: str, *, trace: bool = False) -> Result:
+        size = len(self.recording.segments)
+        policy = make_policy(spec, self.recording.systems, horizon=size, runs=self.runs)
+        replay = Replay(self.recording, self.missing, decimals=self.decimals, top=self.gold.top)
+        keep = {*self.checkpoints, *(np.linspace(1, size, min(size, POINTS)).astype(int).tolist() if trace else ())}
+        order = orders(size, self.runs, self.seed, each=self.each)
+        history = replay.run(policy, order, seed=self.seed, keep=sorted(keep), trace=trace)
+        found = checkpoints(history, self.gold, self.checkpoints)
+        return Result(spec, self.missing, self.gold, history, found, effort(history, self.gold, self.recording.ratings))
+
+    def header_config(self) -> dict[str, Any]:
+        return {
+            "missing": self.missing,
+            "decimals": self.decimals,
+            "runs": self.runs,
+            "orders": "each" if self.each else "one",
+            "run": 1,
+        }
+
+
+def as_json(result: Result) -> dict[str, JSON]:
+    history = result.history
+    weights = history.mean_standing(history.iterations).tolist()
+    return {
+        "policy": result.policy,
+        "missing": result.missing,
+        "runs": len(history.stops),
+        "gold": list(result.gold.best),
+        "checkpoints": [checkpoint.to_json() for checkpoint in result.checkpoints],
+        "top3_last_changed": history.last_change,
+        "effort": result.effort.to_json(),
+        "stops": [
+            None if stop is None else {"iteration": stop[0], "best": list(stop[1].best)} for stop in history.stops
+        ],
+        "weights": dict(zip(history.systems, weights, strict=True)),
+    }
+
+
+def as_table(results: Sequence[Result]) -> str:
+    """The paper's tables: top 1 and top 3 overlap at each checkpoint; then the effort; then the stops in words."""
+    from tabulate import tabulate
+
+    places = [checkpoint.iteration for checkpoint in results[0].checkpoints]
+    rows = [_row(result) for result in results]
+    headers = ["policy", "missing", *(f"{place} top 1/3" for place in places), "ratings", "top 3 since"]
+    paper = tabulate(rows, headers, disable_numparse=True, colalign=("left", "left", *["right"] * (len(places) + 2)))
+    spent = tabulate([_effort_row(result) for result in results], _EFFORT, disable_numparse=True)
+    gold = f"gold: {', '.join(results[0].gold.best)}"
+    return "\n".join([gold, "", paper, "", spent, *(line for result in results for line in _stops(result))])
+
+
+_EFFORT = ("policy", "all ratings", "spent", "to settle", "never settled", "stopped", "of these right")
+
+
+def _row(result: Result) -> list[str]:
+    cells = [f"{point.top1:.2f} {point.top3:.2f}" for point in result.checkpoints]
+    ratings = f"{result.checkpoints[-1].ratings:.0f}"
+    return [result.policy, result.missing, *cells, ratings, str(result.history.last_change)]
+
+
+def _effort_row(result: Result) -> list[str]:
+    effort = result.effort.to_json()
+    names = ("all_ratings", "ratings", "settled")
+    of = f"/{effort['runs']}"
+    counts = [f"{effort['never_settled']}{of}", f"{effort['stopped']}{of}"]
+    right = f"{effort['right_when_stopped']}/{effort['stopped']}" if effort["stopped"] else "-"
+    return [result.policy, *(f"{effort[name]:.0f}" for name in names), *counts, right]
+
+
+def _stops(result: Result) -> Iterator[str]:
+    """The verdict that most runs came to."""
+    stops = [stop[1] for stop in result.history.stops if stop is not None]
+    if not stops:
+        return
+    answers = [tuple(sorted(stop.best)) for stop in stops]
+    common = max(set(answers), key=lambda answer: (answers.count(answer), answer))
+    first = next(stop for stop in stops if tuple(sorted(stop.best)) == common)
+    ratings = np.median(result.effort.stopped) if result.effort.stopped else result.effort.total
+    sure = f"with {100 * first.confidence:g} % confidence the top {len(common)} are {', '.join(first.best)}"
+    within = f"none of them worse than another system by more than {many(100 * first.within, 'point')}"
+    often = f"{answers.count(common)} of {len(stops)} stops"
+    yield f"\n{result.policy}: stop after {ratings:.0f} ratings: {sure} ({within}; {often})"
+
+
+def weights_chart(result: Result) -> Chart:
+    """The paper's figures: how the weights evolve, with the 10th to 90th percentile of the runs as a band."""
+    history = result.history
+    x = np.array(history.kept, dtype=float)
+    mean = history.standings.mean(axis=1)
+    low, high = np.percentile(history.standings, [10, 90], axis=1)
+    best = result.gold.best
+    series = tuple(
+        Series(name, x, mean[:, i], i + 1, band=Band(low[:, i], high[:, i]), note="gold" if name in best else "")
+        for i, name in enumerate(history.systems)
+    )
+    title = f"{result.policy}, missing {result.missing}: weights, mean of {len(history.stops)} runs (band: 10-90 %)"
+    return Chart("weights", title, Axis("iteration"), Axis("weight"), series)
+
+
+def effort_chart(results: Sequence[Result]) -> Chart:
+    """Ratings spent against the top-3 overlap."""
+    total = results[0].effort.total
+    points = np.unique(np.geomspace(1, max(total, 2), POINTS).astype(int))
+    ticks = tuple(float(10**power) for power in range(len(str(total))))
+    series = tuple(
+        Series(result.policy, points.astype(float), overlap_curve(result.history, result.gold, points.tolist()), i + 1)
+        for i, result in enumerate(results)
+    )
+    y = Axis(f"top-{results[0].gold.top} overlap, mean of runs", range=(0.0, 1.05))
+    return Chart(
+        "effort", "What the best systems cost to find", Axis("ratings spent", log=True, ticks=ticks), y, series
+    )

@@ -1,0 +1,171 @@
+"""Files to systems: traces as they are, text files by way of the loop, as if the system were in it now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import click
+
+from mtloop.core.errors import InputError
+from mtloop.core.loop import run
+from mtloop.core.trace import Trace, is_header
+from mtloop.core.types import Segment, Step, Truth
+from mtloop.data import Corpus, parse_columns, read, read_aligned, read_lines
+from mtloop.judges import PostEditor
+from mtloop.methods.recorded import Recorded
+
+PACKED = (".gz", ".xz", ".zst")
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that hold what the systems said and what they should have said."""
+
+    traces: Sequence[Path] = ()
+    refs: Sequence[Path] = ()
+    hyps: Sequence[Path] = ()
+    src: Path | None = None
+    data: Path | None = None
+    columns: str = ""
+    baseline: Path | None = None
+
+    def __post_init__(self) -> None:
+        """An option that would be ignored is a mistake."""
+        if self.data is not None and (self.refs or self.src):
+            raise InputError("--data gives source and reference already; leave out --ref and --src")
+        if self.columns and (self.data is None or not {".tsv", ".csv"} & set(self.data.suffixes)):
+            raise InputError("--columns names the columns of --data, which must be a .tsv or .csv file")
+        if self.src and not self.refs:
+            raise InputError("--src needs --ref FILE with the references")
+
+    def systems(self) -> dict[str, list[Step]]:
+        """The steps of every system by name, the baseline first."""
+        systems = dict(self._systems())
+        if not systems:
+            raise InputError("nothing to score: give traces, or --ref and --hyp, or --data with a column `mt`")
+        return systems
+
+    @property
+    def baseline_name(self) -> str | None:
+        return None if self.baseline is None else self._names[self.baseline]
+
+    @cached_property
+    def left_out(self) -> str:
+        """What the reader of --data left out, in words; empty when nothing."""
+        return f"{self.data}: {self._corpus}" if self.data is not None and self._corpus.skipped else ""
+
+    def _systems(self) -> Iterator[tuple[str, list[Step]]]:
+        for path, name in self._names.items():
+            yield name, self._steps(path, name)
+        if self.data is not None and not self.traces and not self.hyps:
+            name = "mt" if "mt" not in self._names.values() else f"{self.data}:mt"
+            yield name, self._judged({segment.id: _mt(segment, self.data) for segment, _ in self._stream}, name)
+
+    @cached_property
+    def _names(self) -> dict[Path, str]:
+        first = () if self.baseline is None else (self.baseline,)
+        return unique_names([*first, *self.traces, *self.hyps])
+
+    def _steps(self, path: Path, name: str) -> list[Step]:
+        if path in self.traces or (is_trace(path) and path.stat().st_size):
+            return self._with_truth(read_steps(path), path)
+        return self._judged(self._hypotheses(path), name)
+
+    def _judged(self, said: Mapping[str, str], name: str) -> list[Step]:
+        return list(run(self._stream, Recorded(said, name), PostEditor()))
+
+    def _hypotheses(self, path: Path) -> Mapping[str, str]:
+        """A line a segment; also a line a row of the data, some of which the reader left out."""
+        stream, lines = self._stream, read_lines(path)
+        ids = [segment.id for segment, _ in stream]
+        if len(lines) == len(ids):
+            return dict(zip(ids, lines, strict=True))
+        if self.data is not None and len(lines) == len(ids) + sum(self._corpus.skipped.values()):
+            return {segment_id: lines[row - 1] for segment_id, row in zip(ids, self._corpus.rows, strict=True)}
+        first = min(len(lines), len(ids)) + 1
+        message = f"{len(lines)} lines, but {self._truth_file} has {len(ids)}; line {first} has no partner"
+        raise InputError(message, path=path)
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        assert self.data is not None
+        return read(self.data, columns=parse_columns(self.columns))
+
+    @property
+    def _truth_file(self) -> Path:
+        return self.data or self.refs[0]
+
+    @cached_property
+    def _stream(self) -> list[tuple[Segment, Truth]]:
+        """Sources and references, by whichever files name them."""
+        if self.data is not None:
+            return list(self._corpus)
+        if not self.refs:
+            raise InputError("--hyp needs --ref FILE with the references (or --data FILE)")
+        columns = read_aligned(*self.refs, *([self.src] if self.src else []))
+        references = zip(*columns[: len(self.refs)], strict=True)
+        sources = columns[-1] if self.src else [""] * len(columns[0])
+        return [
+            (Segment(str(number), source), Truth(tuple(texts)))
+            for number, (source, texts) in enumerate(zip(sources, references, strict=True), start=1)
+        ]
+
+    def _with_truth(self, steps: list[Step], path: Path) -> list[Step]:
+        """A trace's steps, with references joined by segment id where files name them."""
+        if not self.refs and self.data is None:
+            return steps
+        truths = {segment.id: truth for segment, truth in self._stream}
+        for step in steps:
+            if step.proposal.segment.id not in truths:
+                message = f"segment {step.proposal.segment.id!r} has no reference in {self._truth_file}"
+                raise InputError(message, path=path)
+        return [replace(step, truth=truths[step.proposal.segment.id]) for step in steps]
+
+
+def read_steps(path: Path) -> list[Step]:
+    """The steps of a trace that holds any."""
+    if path.is_file() and not is_trace(path) and path.stat().st_size:
+        raise InputError("is no trace; texts are given with --ref and --hyp", path=path)
+    trace = Trace.read(path)
+    if trace.torn:
+        click.echo(f"mtloop: {path}: the last line is torn and left out; the run was cut short", err=True)
+    steps = trace.steps
+    if not steps:
+        raise InputError("the trace holds no steps yet", path=path)
+    return steps
+
+
+def is_trace(path: Path) -> bool:
+    """Told by its first bytes: a header line."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return is_header(file.read(64))
+
+
+def unique_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Short names where they tell the files apart, else the paths; a file given twice counts once.
+
+    >>> list(unique_names([Path("a/out.txt"), Path("b/out.txt"), Path("base.txt.gz"), Path("a/../a/out.txt")]).values())
+    ['a/out.txt', 'b/out.txt', 'base']
+    """
+    first: dict[Path, Path] = {}
+    for path in paths:
+        first.setdefault(path.resolve(), path)
+    often = Counter(map(_short, first.values()))
+    names = {path: _short(path) if often[_short(path)] == 1 else str(path) for path in first.values()}
+    return names if len(set(names.values())) == len(names) else {path: str(path) for path in names}
+
+
+def _short(path: Path) -> str:
+    return Path(path.stem).stem if path.suffix in PACKED else path.stem
+
+
+def _mt(segment: Segment, path: Path) -> str:
+    if "mt" not in segment.context:
+        raise InputError("has no column `mt`; give what the system said with --hyp FILE", path=path)
+    return str(segment.context["mt"])

@@ -1,0 +1,52 @@
+"""Two parts of a stream: one to tune on, one to report on, and nothing in both."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from mtloop.core.errors import InputError
+from mtloop.experiments.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a stream, counted from 1, both ends included."""
+
+    first: int
+    last: int
+
+    @classmethod
+    def parse(cls, text: str) -> Rows:
+        """
+        >>> Rows.parse("1-4000")
+        Rows(first=1, last=4000)
+        """
+        match = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise InputError(f"rows {text!r}: expected FIRST-LAST, counted from 1, say 1-4000")
+        return cls(int(match[1]), int(match[2]))
+
+    def overlaps(self, other: Rows) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}"
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """The experiment on these rows alone. What --distinct leaves out is not made up for by later rows."""
+        whole = replace(experiment, skip=0, limit=0, distinct=False).stream()
+        if self.last > len(whole):
+            raise InputError(f"rows {self}: the stream has only {len(whole)}", path=experiment.data)
+        here = whole[self.first - 1 : self.last]
+        limit = len({segment.source for segment, _ in here}) if experiment.distinct else len(here)
+        return replace(experiment, skip=self.first - 1, limit=limit)
+
+
+def check_apart(tune: Rows, report: Rows) -> None:
+    """A number reported on rows that were tuned on says nothing about rows to come."""
+    if tune.overlaps(report):
+        raise InputError(f"rows {tune} to tune on and rows {report} to report on overlap; report on rows not tuned on")

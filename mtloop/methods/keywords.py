@@ -1,0 +1,15 @@
+"""The settings of a method, read from the keyword-only parameters of the function that makes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mtloop.core.types import JSON
+
+
+def keywords_of(method: Callable[..., Any]) -> Iterator[tuple[str, JSON]]:
+    for name, parameter in inspect.signature(method).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            yield name, parameter.default

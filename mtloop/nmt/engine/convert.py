@@ -1,0 +1,57 @@
+"""Hub models that only have a `.bin`: read once, without running anything in them, and kept as safetensors."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from mtloop.core.atomic import atomic
+from mtloop.core.errors import InputError
+
+KEPT = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json", "target_vocab.json")
+
+
+def convert(folder: Path, out: Path, *, half: bool = False) -> Path:
+    """Write a folder with model.safetensors beside the vocabularies; `half` stores 16-bit numbers."""
+    from safetensors.torch import save
+
+    tensors = {name: _stored(tensor, half) for name, tensor in _read_bin(folder).items() if isinstance(tensor, Tensor)}
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (*KEPT, "source.spm", "target.spm"):
+        if (folder / name).is_file():
+            shutil.copyfile(folder / name, out / name)
+    with atomic(out / "model.safetensors") as file:
+        file.write(save(_without_copies(tensors), {"format": "pt"}))
+    return out / "model.safetensors"
+
+
+def _read_bin(folder: Path) -> dict[str, Tensor]:
+    """Torch's weights-only loading: tensors and nothing else, whatever the file asks for."""
+    path = next(iter(sorted(folder.glob("*.bin"))), None)
+    if path is None:
+        raise InputError("holds no .bin file to convert", path=folder)
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
+        reason = str(error).partition("\n")[0] or "it is empty"
+        raise InputError(f"not a file of tensors: {reason}", path=path) from error
+    if not isinstance(found, dict):
+        raise InputError("not a file of named tensors", path=path)
+    return found
+
+
+def _stored(tensor: Tensor, half: bool) -> Tensor:
+    return tensor.half() if half and tensor.is_floating_point() else tensor
+
+
+def _without_copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tied tensors are stored once, under the name Marian shares them by."""
+    first: dict[int, str] = {}
+    ordered = sorted(tensors, key=lambda name: (name != "model.shared.weight", name))
+    for name in ordered:
+        first.setdefault(tensors[name].data_ptr(), name)
+    return {name: tensors[name].contiguous() for name in ordered if first[tensors[name].data_ptr()] == name}

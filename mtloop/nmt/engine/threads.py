@@ -1,0 +1,14 @@
+"""The number of threads that the engine computes with."""
+
+from __future__ import annotations
+
+import os
+
+
+def set_threads(threads: int) -> None:
+    """Set the number of threads of this process. Another number changes the last bits of every product."""
+    import torch
+
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)  # products of subnormal numbers cost a hundred times as much, and change nothing

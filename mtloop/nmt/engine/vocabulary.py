@@ -1,0 +1,96 @@
+"""Text to ids and back, as MarianTokenizer does it, without loading transformers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mtloop.core.errors import InputError
+from mtloop.text.reversible import is_cut, join, split
+
+SPACE = "▁"  # SentencePiece's word boundary
+BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+class Vocabulary:
+    """One side of a model: a SentencePiece model that cuts, and a table that numbers."""
+
+    def __init__(self, spm: Path, table: Path) -> None:
+        self._spm = _load_spm(spm)
+        self._ids = _load_table(table)
+        self.unknown, self.end, self.pad = (self._special(token, table) for token in ("<unk>", "</s>", "<pad>"))
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, with the end of sentence."""
+        pieces = [SPACE + word for word in split(text)] if self.cut else self._spm.encode(text, out_type=str)
+        return [*self.pieces_to_ids(pieces), self.end]
+
+    def pieces_to_ids(self, pieces: Iterable[str]) -> list[int]:
+        return [self._ids.get(piece, self.unknown) for piece in pieces]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids; special ones leave no mark, the unknown and halves of characters included."""
+        special = {self.end, self.pad, self.unknown}
+        pieces = [self.pieces[i] for i in ids if i not in special]
+        text = str(self._spm.decode_pieces(pieces)).replace(SPACE, " ").replace("\ufffd", "").strip()
+        return join(text.split(" ")) if self.cut else text
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether its pieces are whole words and signs."""
+        return is_cut(self._ids)
+
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The piece of every id."""
+        pieces = [""] * (max(self._ids.values()) + 1)
+        for piece, i in self._ids.items():
+            pieces[i] = piece
+        return pieces
+
+    @cached_property
+    def bytes_(self) -> dict[int, int]:
+        """The ids of pieces that are bytes, with their values: what no other piece spells is spelt with them."""
+        found = ((i, BYTE.fullmatch(piece)) for i, piece in enumerate(self.pieces))
+        return {i: int(byte[1], 16) for i, byte in found if byte}
+
+    def _special(self, token: str, table: Path) -> int:
+        if token not in self._ids:
+            raise InputError(f"the vocabulary lacks {token}", path=table)
+        return self._ids[token]
+
+
+def load_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
+    """Source and target of a model folder; a model with one shared table uses it twice."""
+    separate = folder / "target_vocab.json"
+    target_table = separate if separate.exists() else folder / "vocab.json"
+    source = Vocabulary(folder / "source.spm", folder / "vocab.json")
+    return source, Vocabulary(folder / "target.spm", target_table)
+
+
+def _load_spm(path: Path) -> Any:
+    import sentencepiece
+
+    if not path.is_file() or not path.stat().st_size:
+        raise InputError("a Marian model needs this SentencePiece file; it is missing or empty", path=path)
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except RuntimeError as error:
+        raise InputError("not a SentencePiece model", path=path) from error
+
+
+def _load_table(path: Path) -> dict[str, int]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"a Marian model needs this vocabulary: {error}", path=path) from error
+    if not isinstance(table, dict) or not table:
+        raise InputError("expected a JSON object of pieces and ids", path=path)
+    return table

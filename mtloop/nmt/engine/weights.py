@@ -1,0 +1,231 @@
+"""A model's tensors: read once, shared by all, copied only where a method writes.
+
+Query, key and value matrices of one attention lie in one block of memory, so that the forward pass multiplies
+once where Hugging Face multiplies three times; under their own names they are views of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from mtloop.core.errors import InputError
+from mtloop.nmt.engine.sparse_rows import SparseRows
+
+SOURCE, TARGET, OUTPUT = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"
+SHARED, LOGITS_BIAS = "model.shared.weight", "final_logits_bias"
+EMBEDDINGS = (SOURCE, TARGET, OUTPUT)
+_SELF, _CROSS = ("q_proj", "k_proj", "v_proj"), ("k_proj", "v_proj")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What config.json says of a model."""
+
+    width: int
+    heads: int
+    encoder_layers: int
+    decoder_layers: int
+    activation: str
+    scale: float
+    positions: int
+    start: int
+    padding: int
+
+    @classmethod
+    def read(cls, folder: Path) -> Shape:
+        try:
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            return cls(
+                width=config["d_model"],
+                heads=config["encoder_attention_heads"],
+                encoder_layers=config["encoder_layers"],
+                decoder_layers=config["decoder_layers"],
+                activation=config.get("activation_function", "gelu"),
+                scale=config["d_model"] ** 0.5 if config.get("scale_embedding") else 1.0,
+                positions=config.get("max_position_embeddings", 512),
+                start=config["decoder_start_token_id"],
+                padding=config["pad_token_id"],
+            )
+        except FileNotFoundError:
+            raise InputError("holds no Marian model: there is no config.json", path=folder) from None
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(
+                f"not the configuration of a Marian model: {error}", path=folder / "config.json"
+            ) from error
+
+
+class Weights(Mapping[str, Tensor]):
+    """Tensors under Hugging Face's names; `block` gives the fused ones under the name of their attention."""
+
+    def __init__(
+        self,
+        blocks: Mapping[str, Tensor],
+        parts: Mapping[str, tuple[str, int, int]],
+        rows: Mapping[str, SparseRows] | None = None,
+    ) -> None:
+        """`rows` are added to tables of the model wherever they are read."""
+        self._blocks, self._parts, self.rows = dict(blocks), parts, rows or {}
+        self.pending: dict[str, tuple[Tensor, Tensor]] = {}
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name in self._parts:
+            block, start, stop = self._parts[name]
+            return self._blocks[block][start:stop]
+        return self._blocks[name]
+
+    def __iter__(self) -> Iterator[str]:
+        fused = {block for block, _, _ in self._parts.values()}
+        yield from self._parts
+        yield from (name for name in self._blocks if name not in fused)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def block(self, name: str) -> Tensor:
+        return self._blocks[name]
+
+    def block_of(self, name: str) -> str:
+        return self._parts[name][0] if name in self._parts else name
+
+    def members(self, block: str) -> list[tuple[str, int, int]]:
+        """The tensors in a block, each with its first and last row; a block of one is itself."""
+        return self._members.get(block) or [(block, 0, len(self._blocks[block]))]
+
+    def postpone(self, block: str, left: Tensor, right: Tensor) -> None:
+        """Note block -= left^T right, to be done by `settle`; until then readers of the block make up for it."""
+        if block in self.pending:
+            left, right = (torch.cat(sides) for sides in zip(self.pending[block], (left, right), strict=True))
+        self.pending[block] = left, right
+
+    def settle(self) -> None:
+        """Do what was postponed: one pass over each matrix, however many updates there were."""
+        for block, (left, right) in self.pending.items():
+            self._blocks[block].addmm_(left.t(), right, alpha=-1)
+        self.pending.clear()
+
+    def through(self, y: Tensor, x: Tensor, block: str) -> Tensor:
+        """y = x W^T, made up for what is postponed."""
+        if block in self.pending:
+            left, right = self.pending[block]
+            y.addmm_(x @ right.t(), left, alpha=-1)
+        return y
+
+    def back(self, dx: Tensor, dy: Tensor, block: str) -> Tensor:
+        """Likewise for a gradient on its way back, dx = dY W."""
+        if block in self.pending:
+            left, right = self.pending[block]
+            dx.addmm_(dy @ left.t(), right, alpha=-1)
+        return dx
+
+    @cached_property
+    def _members(self) -> dict[str, list[tuple[str, int, int]]]:
+        members: dict[str, list[tuple[str, int, int]]] = {}
+        for name, (block, start, stop) in self._parts.items():
+            members.setdefault(block, []).append((name, start, stop))
+        return members
+
+    def copy(self, names: Collection[str]) -> Weights:
+        """The same model with memory of its own for the named tensors; the rest stays shared."""
+        own = {self._parts[name][0] if name in self._parts else name for name in names}
+        blocks = {name: block.clone() if name in own else block for name, block in self._blocks.items()}
+        for one, other in ((SOURCE, TARGET), (TARGET, OUTPUT)):
+            if self._blocks[one] is self._blocks[other]:  # tied matrices stay tied
+                blocks[other] = blocks[one]
+        return Weights(blocks, self._parts, self.rows)
+
+    def with_rows(self, rows: Mapping[str, SparseRows]) -> Weights:
+        """The same model with offsets for some rows of its tables."""
+        return Weights(self._blocks, self._parts, rows)
+
+    def table(self, name: str) -> str:
+        """The name under which a table learns: tied embeddings are one matrix and learn under the first of theirs."""
+        return next(first for first in (*EMBEDDINGS, name) if self._blocks[first] is self._blocks[name])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of every value: a delta fits the model it was learned on and no other."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name in sorted(self):
+            digest.update(name.encode())
+            digest.update(self[name].detach().contiguous().view(torch.uint8).numpy().tobytes())
+        return digest.hexdigest()
+
+
+def load_weights(folder: Path) -> Weights:
+    """Read model.safetensors (or its shards) as float32."""
+    tensors = {name: tensor.float() for path in _weight_files(folder) for name, tensor in _read(path).items()}
+    return fuse(_untie(tensors, folder))
+
+
+def fuse(tensors: Mapping[str, Tensor]) -> Weights:
+    """Lay the projections of each attention side by side."""
+    blocks: dict[str, Tensor] = {}
+    parts: dict[str, tuple[str, int, int]] = {}
+    for attention in sorted({name.rpartition(".q_proj.")[0] for name in tensors if name.endswith(".q_proj.weight")}):
+        members = _CROSS if attention.endswith("encoder_attn") else _SELF
+        for kind in ("weight", "bias"):
+            names = [f"{attention}.{member}.{kind}" for member in members]
+            block = f"{attention}.fused.{kind}"
+            blocks[block] = long_side_first(torch.cat([tensors[name] for name in names]))
+            height = len(tensors[names[0]])
+            parts |= {name: (block, i * height, (i + 1) * height) for i, name in enumerate(names)}
+    rest = {name: tensor for name, tensor in tensors.items() if name not in parts}
+    return Weights(blocks | _laid_out(rest), parts)
+
+
+def long_side_first(tensor: Tensor) -> Tensor:
+    """The same matrix with its longer side in one piece: a product with a single vector reads memory twice as fast."""
+    tall = tensor.dim() == 2 and tensor.shape[0] > tensor.shape[1]
+    return tensor.t().contiguous().t() if tall else tensor
+
+
+def _laid_out(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Matrices by their longer side, tables row by row; tied ones stay one tensor and are laid out as matrices."""
+    tables = {id(tensors[name]) for name in (SOURCE, TARGET)} - {id(tensors[OUTPUT])}
+    done: dict[int, Tensor] = {}
+    for tensor in tensors.values():
+        done.setdefault(id(tensor), tensor if id(tensor) in tables else long_side_first(tensor))
+    return {name: done[id(tensor)] for name, tensor in tensors.items()}
+
+
+def _untie(tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+    """Give every matrix its name; tied ones stay one tensor."""
+    shared = tensors.pop(SHARED, None)
+    for name in (SOURCE, TARGET):
+        if name not in tensors and shared is not None:
+            tensors[name] = shared
+    tensors.setdefault(OUTPUT, tensors.get(TARGET, torch.empty(0)))
+    if SOURCE not in tensors or TARGET not in tensors:
+        raise InputError("holds no Marian model: the embeddings are missing", path=folder)
+    tensors[LOGITS_BIAS] = tensors.get(LOGITS_BIAS, torch.zeros(len(tensors[OUTPUT]))).flatten()
+    return {name: tensor for name, tensor in tensors.items() if not name.endswith("embed_positions.weight")}
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    whole = folder / "model.safetensors"
+    shards = sorted(folder.glob("model-*-of-*.safetensors"))
+    if whole.is_file():
+        return [whole]
+    if shards:
+        return shards
+    if list(folder.glob("*.bin")):
+        raise InputError(f"has no safetensors; convert it once: mtloop model convert {folder} OUT", path=folder)
+    raise InputError("holds no model.safetensors", path=folder)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"not a safetensors file: {error}", path=path) from error

@@ -1,0 +1,1 @@
+"""Which parameters of a neural model learn."""

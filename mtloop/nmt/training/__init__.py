@@ -1,0 +1,22 @@
+"""Training of base models: `Job` takes pairs of sentences to a Marian folder, by a `Recipe`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mtloop.nmt.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from mtloop.nmt.training.job import Job
+    from mtloop.text.seen_words import SeenWords
+
+_LATE = {"Job": "mtloop.nmt.training.job", "SeenWords": "mtloop.text.seen_words"}  # need numpy
+
+__all__ = ["Job", "Recipe", "SeenWords"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,75 @@
+"""The training pairs as tokens: what a training reads, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file, save
+
+from mtloop.core.atomic import atomic
+from mtloop.core.errors import InputError
+from mtloop.nmt.training.token_rows import Rows
+
+SHORT = 10  # up to here, lengths that differ many times are no sign of a bad pair
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Source and target rows side by side."""
+
+    source: Rows
+    target: Rows
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def tokens(self) -> int:
+        return len(self.source.flat) + len(self.target.flat)
+
+    def fit(self, max_tokens: int, max_ratio: float) -> tuple[Corpus, Mapping[str, int]]:
+        """The pairs to learn from, and how many were left out for which reason."""
+        longer = np.maximum(self.source.lengths, self.target.lengths)
+        shorter = np.minimum(self.source.lengths, self.target.lengths)
+        empty = shorter <= 1  # nothing but the end of the sentence
+        long = ~empty & (longer > max_tokens)
+        uneven = ~empty & ~long & (longer > SHORT) & (longer > max_ratio * shorter)
+        left_out = {"empty": empty, "too long": long, "of very different lengths": uneven}
+        kept = self.where(~(empty | long | uneven))
+        if not len(kept):
+            raise InputError(f"none of {len(self)} pairs can be learned from; {_told(left_out)}")
+        return kept, {reason: int(mask.sum()) for reason, mask in left_out.items() if mask.any()}
+
+    def where(self, keep: npt.NDArray[np.bool_]) -> Corpus:
+        return Corpus(self.source.where(keep), self.target.where(keep))
+
+    def fingerprint(self) -> str:
+        """Tells one corpus from another."""
+        digest = blake2b(digest_size=16)
+        for array in self._arrays().values():
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def save(self, path: Path) -> None:
+        with atomic(path) as file:
+            file.write(save(self._arrays()))
+
+    @classmethod
+    def load(cls, path: Path) -> Corpus:
+        arrays = load_file(path)
+        source = Rows(arrays["source"], arrays["source_lengths"])
+        return cls(source, Rows(arrays["target"], arrays["target_lengths"]))
+
+    def _arrays(self) -> dict[str, npt.NDArray[np.int32]]:
+        sides = {"source": self.source, "target": self.target}
+        lengths = {f"{name}_lengths": rows.lengths for name, rows in sides.items()}
+        return {name: rows.flat for name, rows in sides.items()} | lengths
+
+
+def _told(left_out: Mapping[str, npt.NDArray[np.bool_]]) -> str:
+    return ", ".join(f"{mask.sum()} {reason}" for reason, mask in left_out.items() if mask.any())

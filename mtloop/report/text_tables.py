@@ -1,0 +1,125 @@
+"""Scores as people and programs read them: table, JSON, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from mtloop.core.errors import InputError
+from mtloop.core.types import JSON
+from mtloop.metrics.evaluation import Evaluation, Result
+from mtloop.metrics.titles import title
+
+
+def as_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
+    from tabulate import tabulate
+
+    width = len(evaluation.metrics)
+    rows = [[results[i].system, *(r.cell for r in results[i : i + width])] for i in range(0, len(results), width)]
+    headers = ["system", *(title(metric.name) for metric in evaluation.metrics)]
+    table = tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * width))
+    return "\n".join([table, *_notes(evaluation, results), ""])
+
+
+def relative_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
+    """The baseline's scores, and every other system's difference in per cent of them (the 2019 paper's Table 5)."""
+    from tabulate import tabulate
+
+    width = len(evaluation.metrics)
+    base, *others = [results[i : i + width] for i in range(0, len(results), width)]
+    rows = [[base[0].system, *(str(result.score) for result in base)]]
+    rows += [[row[0].system, *map(_relative, row, base)] for row in others]
+    headers = ["relative", *(title(metric.name) for metric in evaluation.metrics)]
+    return tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * width)) + "\n"
+
+
+def _relative(result: Result, base: Result) -> str:
+    if not (result.score.defined and base.score.defined and base.score.value):
+        return "-"
+    mark = result.comparison.mark if result.comparison else ""
+    return f"{100 * (result.score.value / base.score.value - 1):+.1f} %{mark}"
+
+
+def as_json(evaluation: Evaluation, results: Sequence[Result]) -> str:
+    rows = [_without_nan(result.to_json()) for result in results]
+    return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(evaluation: Evaluation, results: Sequence[Result]) -> str:
+    columns = ["system", "name", "value", "numerator", "denominator", "signature", "difference", "p"]
+    return _csv(columns, ([_csv_cell(result, column) for column in columns] for result in results))
+
+
+FORMS: dict[str, Callable[[Evaluation, Sequence[Result]], str]] = {
+    "table": as_table,
+    "json": as_json,
+    "csv": as_csv,
+}
+
+
+def curves_csv(evaluation: Evaluation) -> str:
+    """One line a segment: its number, then every system's score of all segments so far."""
+    columns = {
+        f"{system}:{metric.name}": evaluation.curve(system, metric).tolist()
+        for system in evaluation.systems
+        for metric in evaluation.additive
+    }
+    if not columns:
+        raise InputError("--curves needs a metric that adds up over segments, such as bleu or r1")
+    rows = zip(*columns.values(), strict=True)
+    return _csv(["segment", *columns], ([n, *map(_blank_nan, row)] for n, row in enumerate(rows, start=1)))
+
+
+def _notes(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[str]:
+    """Under the table: what the marks mean, what slopes say, and how every number was made."""
+    if evaluation.baseline is not None:
+        yield f"\n* p < 0.05, ** p < 0.01, *** p < 0.001 against {evaluation.baseline}"
+        yield f"(approximate randomisation, {evaluation.samples} trials, seed {evaluation.seed})"
+    for result in results:
+        if "verdict" in result.score.detail:
+            yield "\n" + _slope_note(result)
+    yield "\nSignatures:"
+    for result in results[: len(evaluation.metrics)]:
+        yield f"  {title(result.score.name)}: {result.score.signature}"
+
+
+def _slope_note(result: Result) -> str:
+    score, detail = result.score, result.score.detail
+    if score.interval is None:
+        return f"{result.system} {title(score.name)}: {detail['verdict']}"
+    low, high = score.interval
+    span = f"95 % interval {low:.1f} to {high:.1f}, R² {detail['r2']:.2f}, {detail['blocks']} blocks"
+    return f"{result.system} {title(score.name)}: {detail['verdict']} ({span})"
+
+
+def _csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _csv_cell(result: Result, column: str) -> JSON:
+    if column in ("difference", "p"):
+        comparison = result.comparison
+        if comparison is None:
+            return None
+        return _blank_nan(comparison.difference if column == "difference" else comparison.p_value)
+    return result.to_json()[column]
+
+
+def _blank_nan(value: float) -> float | str:
+    return "" if math.isnan(value) else value
+
+
+def _without_nan(value: JSON) -> JSON:
+    """JSON has no NaN: what is undefined is null."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

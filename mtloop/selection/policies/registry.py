@@ -1,0 +1,82 @@
+"""Policies by name, with their keywords: the same in `--policy`, `--policies` and Python."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from mtloop.core.conversion import convert
+from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.types import JSON
+from mtloop.selection import EWAF, EXP3, UCB1, Batch, LinUCB, Race, SuccessiveElimination, Thompson
+
+GROUP = "mtloop.policies"  # the entry-point group through which plugins add policies
+POLICIES: dict[str, Callable[..., Batch]] = {
+    "ewaf": EWAF,
+    "exp3": EXP3,
+    "ucb1": UCB1,
+    "thompson": Thompson,
+    "elimination": SuccessiveElimination,
+    "race": Race,
+    "linucb": LinUCB,
+}
+
+
+def stops(spec: str) -> bool:
+    """Whether a policy has a stopping rule.
+
+    >>> stops("race:top=1"), stops("exp3")
+    (True, False)
+    """
+    return bool(getattr(_find(parse(spec)[0]), "stops", False))
+
+
+def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 1) -> Batch:
+    """A policy from its name and settings, such as `exp3` or `exp3:variant=mtol`, for so many iterations and runs.
+
+    >>> make_policy("exp3:step=anytime", ["a", "b"], horizon=100).step
+    'anytime'
+    """
+    name, settings = parse(spec)
+    policy = _find(name)
+    defaults = _keywords(policy)
+    for key in settings:
+        if key not in defaults or key in ("runs", "horizon"):
+            raise UnknownName(f"setting of policy {name}", key, defaults.keys() - {"runs", "horizon"})
+    keywords: dict[str, Any] = {key: convert(defaults[key], value, key) for key, value in settings.items()}
+    if "horizon" in defaults:
+        keywords["horizon"] = horizon
+    return policy(systems, runs=runs, **keywords)
+
+
+def parse(spec: str) -> tuple[str, dict[str, str]]:
+    """The name, and the settings behind it.
+
+    >>> parse("race:top=1:confidence=0.9")
+    ('race', {'top': '1', 'confidence': '0.9'})
+    """
+    name, *parts = spec.strip().split(":")
+    pairs = [part.partition("=") for part in parts]
+    if wrong := [part for part, (key, equals, _) in zip(parts, pairs, strict=True) if not (key and equals)]:
+        raise InputError(f"policy {spec!r}: settings are NAME=VALUE, not {wrong[0]!r}")
+    return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _find(name: str) -> Callable[..., Batch]:
+    known = POLICIES | _plugins()
+    if name not in known:
+        raise UnknownName("policy", name, known)
+    return known[name]
+
+
+def _keywords(policy: Callable[..., Batch]) -> Mapping[str, JSON]:
+    parameters = inspect.signature(policy).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+@cache
+def _plugins() -> dict[str, Callable[..., Batch]]:
+    return {point.name: point.load() for point in entry_points(group=GROUP)}

@@ -1,0 +1,183 @@
+"""The pages people look at. Task list and leaderboards are public; runs are their owner's and the organisers'."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import RedirectResponse
+
+from mtloop.service.accounts.access import NAME, TOKEN
+from mtloop.service.accounts.keys import LONGEST, hash_key
+from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
+from mtloop.service.problems import NOT_FOUND, Refused
+from mtloop.service.state import Service, service
+from mtloop.service.tasks.bodies import read_raw
+from mtloop.service.tasks.leaderboard import leaderboard
+from mtloop.service.tasks.models import Entry, Participant, Task
+from mtloop.service.tasks.result_routes import curves
+from mtloop.service.tasks.sealed_ids import new_token
+
+router = APIRouter(include_in_schema=False)
+COOKIE = "mtloop_session"
+HOURS = 12
+RECENT = 100
+FORM = 4096
+CHANGES = {
+    "open": {"opened": True},
+    "hide": {"opened": False},
+    "stop": {"stopped": True},
+    "resume": {"stopped": False},
+}
+
+
+@router.get("/")
+async def show_tasks(request: Request) -> Response:
+    here = service(request)
+    return page("tasks.html", await _who(here, request), tasks=await here.store.task_list())
+
+
+@router.get("/tasks/{task}")
+async def show_task(task: str, request: Request) -> Response:
+    here, who = service(request), await _who(service(request), request)
+    found = await _task(here, task)
+    if found is None:
+        return page("missing.html", who, 404)
+    return page("task.html", who, **await _board(here, found, who))
+
+
+@router.get("/tasks/{task}/board")
+async def show_board(task: str, request: Request) -> Response:
+    """The table alone, for the page that asks for it again and again."""
+    here, who = service(request), await _who(service(request), request)
+    found = await _task(here, task)
+    if found is None:
+        raise Refused(NOT_FOUND)
+    return fragment("board.html", request.headers.get("if-none-match", ""), **await _board(here, found, who))
+
+
+@router.get("/login")
+async def ask_for_key(request: Request) -> Response:
+    return page("login.html", await _who(service(request), request), failed=False)
+
+
+@router.post("/login")
+async def sign_in(request: Request) -> Response:
+    """A key for a cookie; only a hash of the cookie is stored."""
+    here = service(request)
+    key = (await _form(request)).get("key", "").strip()
+    known = await here.store.participant(hash_key(key)) if 0 < len(key) <= LONGEST else None
+    if known is None:
+        return page("login.html", None, 401, failed=True)
+    token = new_token()
+    await here.store.add_session(hash_key(token), hash_key(key), time.time() + HOURS * 3600)
+    response = RedirectResponse("/organiser" if known[0].organiser else "/runs", 303)
+    response.set_cookie(
+        COOKIE, token, max_age=HOURS * 3600, httponly=True, samesite="strict", secure=here.settings.secure
+    )
+    return response
+
+
+@router.post("/logout")
+async def sign_out(request: Request) -> Response:
+    await _form(request)
+    await service(request).store.end_session(hash_key(request.cookies.get(COOKIE, "")))
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+@router.get("/runs")
+async def show_runs(request: Request) -> Response:
+    here, who = service(request), await _who(service(request), request)
+    if who is None:
+        return RedirectResponse("/login", 303)
+    tasks = {task.id: task for task in await here.store.task_list()}
+    runs = [(run, at, tasks[run.task_id]) for run, at in await here.store.runs_of(who) if run.task_id in tasks]
+    return page("runs.html", who, runs=runs)
+
+
+@router.get("/runs/{token}")
+async def show_run(token: str, request: Request) -> Response:
+    """Curves; somebody else's run is as good as none."""
+    here, who = service(request), await _who(service(request), request)
+    run = await here.store.run(token) if TOKEN.fullmatch(token) else None
+    task = None if run is None else await here.store.task_of(run.task_id)
+    if run is None or task is None or who is None or not (who.organiser or run.participant_id == who.id):
+        return page("missing.html", who, 404)
+    standings, _ = await here.store.standings([run.id])
+    shown = await curves(here, run, task) if task.shows_results or who.organiser else None
+    return page("run.html", who, run=run, task=task, at=standings[run.id], passes=shown)
+
+
+@router.get("/organiser")
+async def show_organiser(request: Request) -> Response:
+    here, who = service(request), await _who(service(request), request)
+    if who is None or not who.organiser:
+        return page("missing.html", who, 404)
+    return page("organiser.html", who, **await _activity(here))
+
+
+@router.get("/organiser/activity")
+async def show_activity(request: Request) -> Response:
+    here, who = service(request), await _who(service(request), request)
+    if who is None or not who.organiser:
+        raise Refused(NOT_FOUND)
+    return fragment("activity.html", request.headers.get("if-none-match", ""), **await _activity(here))
+
+
+@router.post("/organiser/tasks/{task}")
+async def change_task(task: str, request: Request) -> Response:
+    """Open or hide results, stop or go on."""
+    here, who = service(request), await _who(service(request), request)
+    changes = CHANGES.get((await _form(request)).get("change", ""))
+    found = await _task(here, task)
+    if who is None or not who.organiser or found is None or changes is None:
+        return page("missing.html", who, 404)
+    await here.store.change_task(found.name, **changes)
+    return RedirectResponse("/organiser", 303)
+
+
+@router.get("/assets/{version}/{name}")
+async def show_asset(version: str, name: str) -> Response:
+    """Style sheets and scripts; to be kept for good, since the address changes with the content."""
+    content = asset(name)
+    if content is None or not asset_url(name).startswith(f"/assets/{version}/"):
+        raise Refused(NOT_FOUND)
+    headers = {"cache-control": "public, max-age=31536000, immutable"}
+    return Response(content, headers=headers, media_type=KINDS["." + name.rpartition(".")[2]])
+
+
+async def _who(here: Service, request: Request) -> Participant | None:
+    token = request.cookies.get(COOKIE, "")
+    return await here.store.session(hash_key(token)) if token else None
+
+
+async def _task(here: Service, name: str) -> Task | None:
+    return await here.store.task(name) if NAME.fullmatch(name) else None
+
+
+async def _board(here: Service, task: Task, who: Participant | None) -> dict[str, Any]:
+    shown = task.shows_results or (who is not None and who.organiser)
+    lines = leaderboard(task, await here.store.entries(task)) if shown else []
+    return {"task": task, "shown": shown, "lines": lines, "whose": who}
+
+
+async def _activity(here: Service) -> dict[str, Any]:
+    found: list[tuple[Entry, str]] = []
+    for task in await here.store.task_list():
+        found += [(entry, task.name) for entry in await here.store.entries(task)]
+    found.sort(key=lambda pair: -pair[0].standing.updated)
+    people = await here.store.participant_list()
+    return {"tasks": await here.store.activity(), "entries": found[:RECENT], "participants": people}
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """A form sent from one of our own pages: the cookie is SameSite=Strict, and the browser says where it came from."""
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
+        raise Refused(NOT_FOUND)
+    raw = await read_raw(request, FORM)
+    return {name: values[0] for name, values in parse_qs(raw.decode("utf-8", "replace")).items()}

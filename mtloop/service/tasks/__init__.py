@@ -1,0 +1,1 @@
+"""Shared tasks: routes, rules, tables, store."""

@@ -1,5 +1,0 @@
-"""Those who propose."""
-
-from mtloop.translators.recorded import Recorded
-
-__all__ = ["Recorded"]

@@ -1,0 +1,142 @@
+"""Word-level translation: unknown words through a lexical table, and that table alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from helpers.tiny_smt import known_pairs, stream_pairs, write_tiny_smt
+from helpers.tiny_words import write_tiny_words
+
+from mtloop.bandits.neural.unknown_words import UnknownWords, WordNMT
+from mtloop.checks.learner_contract import check_learner
+from mtloop.core import InputError, Proposal, Reward, Segment, UnknownName
+from mtloop.methods.registry import make_learner, settings_of
+from mtloop.nmt.engine.lesson import study
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.training.sentencepiece_model import Vocabulary as Trained
+from mtloop.smt.learners import Base
+from mtloop.smt.lexicon import Lexicon
+from mtloop.text.reversible import split
+
+SEGMENTS = [Segment(str(i), source) for i, (source, _) in enumerate(stream_pairs()[:8])]
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Marian:
+    return Marian.load(write_tiny_words(tmp_path_factory.mktemp("words") / "model"))
+
+
+@pytest.fixture(scope="module")
+def smt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_smt(tmp_path_factory.mktemp("smt") / "model", tuned=False)
+
+
+def worth(proposal: Proposal) -> Reward:
+    return Reward(sum(proposal.text.encode()) % 11 / 10)
+
+
+def test_a_word_vocabulary_gives_the_text_back(words: Marian) -> None:
+    for _, target in known_pairs():
+        ids = words.target.encode(target)
+        if words.target.unknown not in ids:
+            assert words.target.decode(ids) == target
+    assert sum(words.target.unknown in words.target.encode(target) for _, target in known_pairs()) > 5
+    source = "Save the zebra (now)."
+    ids = words.source.encode(source)
+    assert len(ids) == len(split(source)) + 1
+    assert ids == Trained.load(words.folder / "source.spm").encode([source]).flat.tolist()
+
+
+def test_training_learned_something(words: Marian) -> None:
+    learner = make_learner("wnmt-baseline", words, {})
+    right = [learner.propose(Segment("", source)).text == target for source, target in known_pairs()]
+    assert sum(right) > len(right) / 4
+
+
+@pytest.mark.parametrize("method", ["wnmt-el", "wnmt-baseline"])
+def test_the_contract(words: Marian, smt: Path, method: str) -> None:
+    check_learner(lambda: make_learner(method, words, {"lexicon": str(smt)}), SEGMENTS, worth)
+
+
+def test_the_contract_of_the_table_alone(smt: Path) -> None:
+    check_learner(lambda: make_learner("lexical", Base.open(smt)), SEGMENTS, worth)
+
+
+def test_an_unknown_word_is_looked_up_where_the_decoder_looked(words: Marian, smt: Path) -> None:
+    lexicon, source = Lexicon.read(smt), "Open the table in the folder."
+    unknown = words.target.unknown
+    ids = [*words.target.encode("Öffnen Sie")[:-1], unknown, unknown, words.target.end]
+    looks = study(words, words.source.encode(source), ids, frozenset()).decoded.attention
+    seen = lexicon.words.read(source)
+    places = looks[:, : len(seen)].argmax(1).tolist()
+    said = UnknownWords(lexicon).write(words, source, ids).split()
+    expected = [lexicon.lookup(seen[place]) or seen[place] for place in places[-3:-1]]
+    assert said[-2:] == " ".join(expected).replace(" ￭", "").split()[-2:]
+
+
+def test_what_the_table_lacks_is_copied(words: Marian) -> None:
+    ids = [words.target.unknown, words.target.end]
+    assert UnknownWords().write(words, "Zebra", ids) == "Zebra"
+    assert UnknownWords(Lexicon({"Zebra": "Pferd"}.get)).write(words, "Zebra", ids) == "Pferd"
+
+
+def test_what_was_written_for_an_unknown_word_is_vouched_for(words: Marian) -> None:
+    system = make_learner("wnmt-el", words, {"temperature": 1.0, "rate": 0.01})
+    assert isinstance(system, WordNMT)
+    proposal = next(one for one in map(system.propose, _many()) if words.target.unknown in one.memo["tokens"])  # type: ignore[operator]
+    tokens: Any = proposal.memo["tokens"]
+    assert proposal.text != words.target.decode(tokens)
+    before = {name: tensor.clone() for name, tensor in system.learner.scope.tensors().items()}
+    forged = replace(proposal, memo={**proposal.memo, "tokens": [10**9]})
+    for wrong in (replace(proposal, text="Etwas anderes"), replace(proposal, memo={}, system="nmt-el"), forged):
+        assert system.learn(wrong, Reward(0.5)).rejected == "unknown proposal"
+    assert all(torch.equal(system.learner.scope.tensors()[name], tensor) for name, tensor in before.items())
+    assert system.learn(proposal, Reward(0.5)).updates == 1
+    assert system.learn(proposal, Reward(0.5)).rejected == "rewarded before"
+    assert system.learn(system.propose(Segment("", "")), Reward(0.5)).rejected == "not drawn"
+
+
+def _many() -> list[Segment]:
+    return [Segment(str(i), source) for i, (source, _) in enumerate(stream_pairs())]
+
+
+def test_the_table_alone_goes_word_by_word(smt: Path) -> None:
+    learner = make_learner("lexical", Base.open(smt))
+    assert learner.propose(Segment("", "Zebra file.")).text == "Zebra Datei."
+    assert learner.propose(Segment("", "")).text == ""
+
+
+def test_settings_are_those_of_expected_loss_and_the_table() -> None:
+    assert settings_of("wnmt-el") == settings_of("nmt-el") | {"lexicon": ""}
+    with pytest.raises(UnknownName, match="lexicon"):
+        settings_of("wnmt-el", {"lexikon": "x"})
+
+
+def test_a_subword_model_is_refused(small: Marian) -> None:
+    with pytest.raises(InputError, match="no word-level model; train one: mtloop train --vocab word"):
+        make_learner("wnmt-el", small)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no lexical table"),
+        ("file Datei\n", ":1: expected a word, a tab"),
+        ("a\tb\nc\t\n", ":2: expected a word"),
+    ],
+)
+def test_a_table_that_is_none(words: Marian, tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "table.tsv"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        make_learner("wnmt-baseline", words, {"lexicon": str(path)})
+
+
+def test_a_table_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "table.tsv").write_text("file\tDatei\t0.9\nfile\tAkte\t0.1\nsave\tspeichern\n")
+    assert Lexicon.read(tmp_path / "table.tsv").translate("Please save (the file)!") == "Please speichern (the Datei)!"

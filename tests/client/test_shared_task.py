@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import pytest
+from helpers.fake_service import SOURCES, TARGETS, Faulty, Service, Storm, client_of
+from helpers.learners import Chained
+
+from mtloop.core import Blocks, Delay, Feedback, InputError, Learned, Proposal, Reward, Segment, run
+from mtloop.methods.copy_source import CopySource
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+def test_a_participant_is_the_loop(service: Service) -> None:
+    task = client_of(service).join("dev")
+    steps = list(run(task, CopySource(), task.judge))
+    assert [step.proposal.segment.source for step in steps] == SOURCES
+    assert all(step.truth is None for step in steps)
+    rewards = [step.feedback.value for step in steps if isinstance(step.feedback, Reward)]
+    assert rewards == [0, 0.75, 0, 1, 0]
+    assert sum(rewards) == task.state().cumulative_reward
+
+
+def test_a_turn_is_one_request(service: Service) -> None:
+    task = client_of(service).join("dev")
+    service.requests.clear()
+    list(run(task, CopySource(), task.judge))
+    assert [method for method, _ in service.requests] == ["GET", *["POST"] * len(SOURCES)]
+
+
+class Watching(Chained):
+    """Notes how many requests were made by the time it is asked for something."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self.service, self.proposed, self.learned = service, [], []  # type: ignore[var-annotated]
+
+    def propose(self, segment: Segment) -> Proposal:
+        self.proposed.append(len(self.service.requests))
+        return super().propose(segment)
+
+    def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
+        self.learned.append(len(self.service.requests))
+        return super().learn(proposal, feedback)
+
+
+def test_the_next_sentence_is_here_before_the_reward_is_learned_from(service: Service) -> None:
+    """Nothing is asked of the service between two translations, and never for a sentence before its time."""
+    task = client_of(service).join("dev")
+    service.requests.clear()
+    learner = Watching(service)
+    list(run(task, learner, task.judge))
+    assert learner.learned == [*learner.proposed[1:], len(service.requests)]
+    assert learner.proposed == list(range(1, len(SOURCES) + 1))
+
+
+def test_the_learner_hears_every_reward(service: Service) -> None:
+    task, learner = client_of(service).join("dev"), Chained()
+    steps = list(run(task, learner, task.judge))
+    assert learner.lessons_ == len(SOURCES)
+    assert len({step.proposal.text.split()[-1] for step in steps}) == len(SOURCES)
+
+
+def test_broken_off_and_taken_up_again(service: Service) -> None:
+    task = client_of(service).join("dev")
+    steps = run(task, CopySource(), task.judge)
+    first = [next(steps), next(steps)]
+    again = client_of(service).join("dev", task.run)
+    rest = list(run(again, CopySource(), again.judge))
+    assert [step.proposal.segment.source for step in first + rest] == SOURCES
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_storm_changes_nothing(service: Service, seed: int) -> None:
+    task = client_of(Storm(service, seed), patience=1e6).join("dev")
+    steps = list(run(task, Chained(), task.judge))
+    calm = client_of(Service()).join("dev")
+    wanted = list(run(calm, Chained(), calm.judge))
+    assert len(service.runs) == 1
+    assert [step.feedback for step in steps] == [step.feedback for step in wanted]
+    assert service.runs[task.run].rewards == [
+        step.feedback.value for step in steps if isinstance(step.feedback, Reward)
+    ]
+
+
+def test_learning_may_be_late(service: Service) -> None:
+    task = client_of(service).join("dev")
+    assert len(list(run(task, Chained(), task.judge, schedule=Delay(2)))) == len(SOURCES)
+
+
+def test_nobody_sees_a_sentence_before_its_time(service: Service) -> None:
+    task = client_of(service).join("dev")
+    with pytest.raises(InputError, match="only after a translation"):
+        list(run(task, Chained(), task.judge, schedule=Blocks(100)))
+    assert not service.runs[task.run].rewards
+
+
+def test_another_pass(service: Service) -> None:
+    task = client_of(service).join("dev")
+    one = list(run(task, CopySource(), task.judge))
+    task.next_pass()
+    other = list(run(task, CopySource(), task.judge))
+    assert [step.feedback for step in one] == [step.feedback for step in other]
+    assert {step.proposal.segment.id for step in one}.isdisjoint(step.proposal.segment.id for step in other)
+    assert task.state().done == 2 * len(SOURCES)
+
+
+def test_a_mock_task_begins_again_in_the_middle(service: Service) -> None:
+    task = client_of(service).join("mock")
+    next(run(task, CopySource(), task.judge))
+    task.next_pass()
+    assert next(iter(task))[0].source == SOURCES[0]
+
+
+def test_an_old_translation_told_again_does_not_move_the_stream(service: Service) -> None:
+    task = client_of(service).join("dev")
+    steps = run(task, CopySource(), task.judge)
+    first, second, third = next(steps), next(steps), next(steps)
+    assert task.judge(first.proposal) == first.feedback
+    assert next(steps).proposal.segment.source == SOURCES[3]
+    assert (second.index, third.index) == (1, 2)
+
+
+def test_an_answer_lost_in_the_middle(service: Service) -> None:
+    transport = Faulty(service)
+    task = client_of(transport).join("dev")
+    segment, _ = next(iter(task))
+    transport.faults.extend(["after", "after", 503])
+    assert task.judge(Proposal(Segment(segment.id, segment.source), TARGETS[0])) == Reward(1.0)
+    assert service.runs[task.run].rewards == [1.0]

@@ -1,0 +1,107 @@
+"""XLIFF of both generations."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.file_samples import PAIRS, bomb, segment2, unit1, xliff1, xliff2
+
+from mtloop.core.errors import InputError
+from mtloop.core.types import Segment, Truth
+from mtloop.data import by_document, read
+
+UNITS1 = """
+<group id="g"><trans-unit id="1" approved="no"><source>Press <g id="1">Save</g><x id="2"/> or
+    <bpt id="3">&lt;b></bpt>F2<ept id="3">&lt;/b></ept>.</source>
+  <seg-source><mrk mtype="seg" mid="1">ignored</mrk></seg-source>
+  <target state="translated"><mrk mtype="seg" mid="1">Drücken Sie <g id="1">Sichern</g></mrk> oder F2.</target>
+  <alt-trans><source>Press</source><target>Drück</target></alt-trans></trans-unit></group>
+<trans-unit id="2"><source>Undo.</source></trans-unit>
+<trans-unit id="3"><source>Close.</source><target/></trans-unit>
+<trans-unit id="4"><source>Quit.</source><target state="needs-review-translation">Aus.</target></trans-unit>
+<trans-unit id="5" translate="no"><source>F1</source><target>F1</target></trans-unit>
+<trans-unit id="6" xml:space="preserve"><source> a  b </source><target> c
+ d </target></trans-unit>
+"""
+
+UNITS2 = """
+<unit id="u1"><notes><note>Not this.</note></notes>
+  <originalData><data id="d1">&lt;br/></data></originalData>
+  <segment id="s1" state="final"><source>Press <pc id="1">Save</pc>.</source><target>Drücken Sie <pc id="1"
+    ><mrk id="m">Sichern</mrk></pc>.<ph id="2" dataRef="d1"/></target></segment>
+  <ignorable><source> </source></ignorable>
+  <segment><source>Then undo.</source><target>Dann zurück.</target></segment></unit>
+<unit id="u2"><segment state="initial"><source>Close.</source><target>Zu.</target></segment></unit>
+<group id="g"><unit id="u3" translate="no"><segment><source>F1</source><target>F1</target></segment></unit>
+<unit id="u4"><segment><source>Quit.</source></segment></unit></group>
+"""
+
+
+def test_golden_1(write) -> None:
+    corpus = read(write("a.xlf", xliff1(UNITS1)))
+    assert list(corpus) == [
+        (Segment("1", "Press Save or F2.", {"document": "menu.html"}), Truth(("Drücken Sie Sichern oder F2.",))),
+        (Segment("6", " a  b ", {"document": "menu.html"}), Truth((" c\n d ",))),
+    ]
+    assert corpus.skipped == {"untranslated": 2, "fuzzy": 1, "not to be translated": 1}
+
+
+def test_golden_2(write) -> None:
+    corpus = read(write("a.xliff", xliff2(UNITS2)))
+    assert list(corpus) == [
+        (Segment("1", "Press Save.", {"document": "menu"}), Truth(("Drücken Sie Sichern.",))),
+        (Segment("2", "Then undo.", {"document": "menu"}), Truth(("Dann zurück.",))),
+    ]
+    assert corpus.skipped == {"fuzzy": 1, "not to be translated": 1, "untranslated": 1}
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_later_versions(version: str, write) -> None:
+    content = xliff2().replace(b'version="2.0"', f'version="{version}"'.encode())
+    if version == "2.2":
+        content = content.replace(b"document:2.0", b"document:2.2")
+    assert len(read(write("a.xlf", content))) == len(PAIRS)
+
+
+def test_several_files_are_documents(write) -> None:
+    second = b'</file><file original="edit.html" source-language="en" target-language="fr"><body>'
+    body = unit1("Save.", "Sichern.") + "SECOND" + unit1("Undo.", "Annuler.")
+    path = write("a.xlf", xliff1(body).replace(b"SECOND", b"</body>" + second))
+    assert [document[0][0].document for document in by_document(read(path))] == ["menu.html", "edit.html"]
+    only = read(path, source_lang="en-US", target_lang="fr")
+    assert [segment.id for segment, _ in only] == ["2"]
+    assert only.skipped == {"in other languages": 1}
+
+
+def test_languages_of_2(write) -> None:
+    path = write("a.xlf", xliff2())
+    assert len(read(path, source_lang="EN", target_lang="de-AT")) == len(PAIRS)
+    with pytest.raises(InputError, match="3 in other languages"):
+        read(path, target_lang="it")
+
+
+def test_a_file_without_a_name(write) -> None:
+    assert read(write("a.xlf", xliff1(attributes="")))[0][0].context == {}
+
+
+@pytest.mark.parametrize("content", [xliff1(doctype=bomb().replace("tmx", "xliff", 1)), bomb().encode() + xliff2()])
+def test_entities_are_refused(content: bytes, write) -> None:
+    with pytest.raises(InputError, match=":1: a DOCTYPE with declarations in brackets"):
+        read(write("a.xlf", content))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<tmx/>", ": the root element is <tmx>; expected <xliff>"),
+        (xliff1()[:-10], ":1: not well-formed XML"),
+        (xliff2(segment2("Save.", "")), ": no translated pair in it: 1 skipped \\(1 untranslated\\)"),
+        (b'<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0"/>', ": no translated pair in it"),
+        (b'<xliff version="2.0"/>', ": the root has no default namespace; expected xmlns='urn:oasis"),
+        (b'<xliff version="7"/>', ": XLIFF version '7'; expected 1.2 or 2.x"),
+        (b"<xliff><a/></xliff>", ": not readable as XLIFF"),
+    ],
+)
+def test_refused(content: bytes, message: str, write) -> None:
+    path = write("a.xlf", content)
+    with pytest.raises(InputError, match=f"^{path}{message}"):
+        read(path)

@@ -1,0 +1,69 @@
+"""The noun: a grid with holes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mtloop.core.errors import UnknownName
+from mtloop.core.types import Segment, Truth
+from mtloop.data import Ratings
+from mtloop.data.ratings.builder import HUMAN, Sheet
+
+
+@pytest.fixture
+def ratings() -> Ratings:
+    sheet = Sheet()
+    sheet.add(HUMAN, "OPPO.1", "1", 80.0)
+    sheet.add(HUMAN, "HUMAN-A", "2", 90.0)
+    sheet.add("chrF", "OPPO.1", "2", 0.5)
+    sheet.sources["1"], sheet.references["1"], sheet.documents["1"] = "Save.", ("Sichern.",), "help"
+    sheet.hypotheses["OPPO.1"]["1"] = "Retten."
+    return sheet.ratings()
+
+
+def test_a_cell_that_nobody_rated_is_nan(ratings: Ratings) -> None:
+    assert ratings.systems == ("OPPO.1", "HUMAN-A")
+    assert ratings.segments == ("1", "2")
+    np.testing.assert_array_equal(ratings.scores, [[80, math.nan], [math.nan, 90]])
+    assert ratings.coverage == 0.5
+
+
+def test_of_a_segment(ratings: Ratings) -> None:
+    assert ratings.of("2") == {"HUMAN-A": 90.0}
+
+
+def test_unknown_names(ratings: Ratings) -> None:
+    with pytest.raises(UnknownName, match="unknown segment '3'; known: 1, 2"):
+        ratings.of("3")
+    with pytest.raises(UnknownName, match=r"unknown system 'OPO.1'; .*known: HUMAN-A, OPPO.1"):
+        ratings.only(["OPO.1"])
+
+
+def test_stream(ratings: Ratings) -> None:
+    assert list(ratings.stream()) == [
+        (Segment("1", "Save.", {"document": "help"}), Truth(("Sichern.",), {"OPPO.1": 80.0})),
+        (Segment("2", ""), Truth((), {"HUMAN-A": 90.0})),
+    ]
+
+
+def test_without_humans(ratings: Ratings) -> None:
+    machines = ratings.without_humans()
+    assert machines.systems == ("OPPO.1",)
+    np.testing.assert_array_equal(machines.metrics["chrF"], [[math.nan, 0.5]])
+    assert machines.hypotheses == {"OPPO.1": {"1": "Retten."}}
+
+
+def test_grids_cannot_be_changed(ratings: Ratings) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        ratings.scores[0, 0] = 0
+
+
+def test_several_scores_of_a_cell_are_averaged() -> None:
+    sheet = Sheet()
+    for value in (1.0, 2.0, 6.0):
+        sheet.add(HUMAN, "a", "1", value)
+    assert sheet.ratings().of("1") == {"a": 3.0}
+    assert sheet.ratings().notes == ("1 cells have more than one human score; the mean was taken",)

@@ -1,0 +1,326 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from helpers.tiny_marian import demo_pairs
+from transformers import MarianMTModel
+
+from mtloop.checks.learner_contract import check_learner
+from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
+from mtloop.methods.defaults import PIECE
+from mtloop.methods.registry import make_learner
+from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.delta import Delta
+from mtloop.nmt.engine.lesson import study
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.scopes.bias import OutputBias
+from mtloop.nmt.scopes.dense import Dense, all_names, hidden_names, top_names
+from mtloop.nmt.scopes.lasso import Lasso
+from mtloop.nmt.scopes.scope import NOISE, Clip, Frozen, Scope
+
+PAIRS = demo_pairs()
+SCOPES: dict[str, Callable[[Marian], Scope]] = {
+    "baseline": Frozen,
+    "bias": OutputBias,
+    "full": lambda model: Dense(model, all_names(model.weights), rate=0.05),
+    "top": lambda model: Dense(model, top_names(model), rate=0.05),
+    "fixed": lambda model: Dense(model, frozenset(n for n in hidden_names(model.weights) if ".fc1." in n)),
+    "lasso": lambda model: Lasso(model, hidden_budget=8_000, row_budget=32 * 50),
+}
+
+
+def learner(model: Marian, method: str) -> AdaptiveNMT:
+    return AdaptiveNMT(SCOPES[method](model), method=method)
+
+
+def teach(system: AdaptiveNMT, source: str, target: str) -> None:
+    system.learn(Proposal(Segment("1", source), ""), PostEdit(target))
+
+
+@pytest.mark.parametrize("method", SCOPES)
+def test_the_contract(small: Marian, method: str) -> None:
+    segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
+    targets = dict(PAIRS)
+    check_learner(lambda: learner(small, method), segments, lambda p: PostEdit(targets[p.segment.source]))
+
+
+def plain_updates(
+    theirs: MarianMTModel, ids: list[int], wanted: list[int], rate: float, clip: Clip, steps: int
+) -> None:
+    """What anyone would write: backward, clip every tensor, subtract."""
+    for _ in range(steps):
+        theirs.zero_grad()
+        theirs(input_ids=torch.tensor([ids]), labels=torch.tensor([wanted])).loss.backward()
+        with torch.no_grad():
+            for parameter in theirs.parameters():
+                if parameter.grad is not None:
+                    norm = float(parameter.grad.norm())
+                    size = rate / norm if norm > 1 or (clip == "scale" and norm > NOISE) else rate
+                    parameter.sub_(parameter.grad, alpha=size)
+
+
+@pytest.mark.parametrize("clip", ["clip", "scale"])
+def test_full_is_plain_sgd_step_by_step(tiny: tuple[Path, MarianMTModel], marian: Marian, clip: Clip) -> None:
+    theirs = MarianMTModel.from_pretrained(tiny[0])
+    scope = Dense(marian, all_names(marian.weights), rate=0.05, clip=clip)
+    for source, target in PAIRS[:3]:
+        ids, wanted = marian.source.encode(source), marian.target.encode(target)
+        plain_updates(theirs, ids, wanted, 0.05, clip, steps=2)
+        for _ in range(2):
+            scope.update(study(scope.model, ids, wanted, scope.names))
+        scope.settle()
+        for name, parameter in theirs.named_parameters():
+            if "position" not in name:
+                ours = scope.model.weights["model.encoder.embed_tokens.weight" if "shared" in name else name]
+                torch.testing.assert_close(ours, parameter.detach(), atol=2e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["bias", "full", "top", "lasso"])
+def test_before_teach_after(small: Marian, method: str) -> None:
+    """What was taught becomes likelier."""
+    system = learner(small, method)
+    source, target = PAIRS[7]
+    ids, wanted = small.source.encode(source), small.target.encode(target)
+    before = study(small, ids, wanted, frozenset()).loss
+    for _ in range(3):
+        teach(system, source, target)
+    after = study(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss
+    assert after < before
+
+
+def test_full_says_the_correction_the_next_time(small: Marian) -> None:
+    system = AdaptiveNMT(Dense(small, all_names(small.weights), rate=0.1), updates=60, enough=1.05)
+    source, target = "Open the pane.", "Öffnen Sie den Bereich."
+    assert system.propose(Segment("1", source)).text != target
+    teach(system, source, target)
+    assert system.propose(Segment("1", source)).text == target
+
+
+def test_the_base_is_shared_and_never_written(small: Marian) -> None:
+    before = small.weights.fingerprint
+    for method in SCOPES:
+        teach(learner(small, method), *PAIRS[5])
+    fresh = Marian(small.shape, small.source, small.target, small.weights.copy([]))
+    assert fresh.weights.fingerprint == before
+
+
+def test_updates_stop_when_the_pair_is_known(small: Marian) -> None:
+    system = AdaptiveNMT(Dense(small, all_names(small.weights), rate=0.1), updates=500, enough=2.0)
+    lesson = Proposal(Segment("1", "Backups"), "")
+    first = system.learn(lesson, PostEdit("Sicherungen"))
+    assert 0 < first.updates < 500
+    assert system.learn(lesson, PostEdit("Sicherungen")).updates == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "reason"),
+    [
+        ("", "x", "empty"),
+        ("Save", "  ", "empty"),
+        ("please save all of the files", "please save all of the files", "copied"),
+        ("Save", "Speichern " * 10, "length"),
+        ("word " * 300, "Wort " * 300, "too long"),
+    ],
+)
+@pytest.mark.parametrize("method", ["full", "lasso", "bias"])
+def test_junk_leaves_the_model_as_it_was(small: Marian, method: str, source: str, target: str, reason: str) -> None:
+    system = learner(small, method)
+    teach(system, *PAIRS[2])
+    before = {name: tensor.clone() for name, tensor in system.scope.tensors().items()}
+    learned = system.learn(Proposal(Segment("1", source), ""), PostEdit(target))
+    assert (learned.rejected, learned.updates) == (reason, 0)
+    assert all(torch.equal(before[name], tensor) for name, tensor in system.scope.tensors().items())
+
+
+@pytest.mark.parametrize("method", ["full", "lasso", "bias"])
+def test_what_is_no_number_is_refused_before_it_spreads(small: Marian, method: str) -> None:
+    system = learner(small, method)
+    small.weights["model.decoder.layers.1.fc2.bias"][0] = math.nan
+    learned = system.learn(Proposal(Segment("1", "Save"), ""), PostEdit("Speichern"))
+    assert learned.rejected == "hopeless"
+    assert not system.updates_
+
+
+@pytest.mark.parametrize("method", ["full", "lasso", "bias"])
+def test_a_harmful_lesson_leaves_the_model_exactly_as_it_was(small: Marian, method: str) -> None:
+    system = learner(small, method)
+    teach(system, *PAIRS[2])
+    before = {name: tensor.clone() for name, tensor in system.scope.tensors().items()}
+    system.harm = -100.0  # every update does harm
+    learned = system.learn(Proposal(Segment("1", PAIRS[5][0]), ""), PostEdit(PAIRS[5][1]))
+    assert (learned.rejected, learned.updates) == ("harmful", 0)
+    after = system.scope.tensors()
+    assert all(torch.equal(after[name], tensor) for name, tensor in before.items() if not name.startswith("rows/"))
+    assert system.propose(Segment("1", PAIRS[9][0])) == _again(small, method).propose(Segment("1", PAIRS[9][0]))
+
+
+def test_a_step_far_too_long_is_taken_back(small: Marian) -> None:
+    system = AdaptiveNMT(Dense(small, all_names(small.weights), rate=50.0), updates=2)
+    before = {name: small.weights[name].clone() for name in small.weights}
+    assert system.learn(Proposal(Segment("1", PAIRS[5][0]), ""), PostEdit(PAIRS[5][1])).rejected == "harmful"
+    assert all(system.model.weights[name].equal(tensor) for name, tensor in before.items())
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "full+memory+copy"])
+def test_a_restored_model_learns_the_same_source_again_to_the_last_bit(
+    small: Marian, tmp_path: Path, method: str
+) -> None:
+    """A lesson that ends early has read the source with updates that were not yet settled."""
+    settings = {"rate": 0.3, "updates": 500, "enough": 200.0}
+    live, restored = make_learner(method, small, settings), make_learner(method, small, settings)
+    assert isinstance(live, AdaptiveNMT)
+    assert isinstance(restored, AdaptiveNMT)
+    lesson = Proposal(Segment("1", "Backups"), "")
+    assert 0 < live.learn(lesson, PostEdit("Sicherungen")).updates < 500
+    live.save(tmp_path)
+    restored.load(tmp_path)
+    for system in (live, restored):
+        system.learn(lesson, PostEdit("Kopien"))
+    after = restored.delta().tensors
+    assert all(after[name].equal(tensor) for name, tensor in live.delta().tensors.items())
+
+
+def _again(small: Marian, method: str) -> AdaptiveNMT:
+    system = learner(small, method)
+    teach(system, *PAIRS[2])
+    return system
+
+
+def test_it_learns_from_post_edits_alone(small: Marian) -> None:
+    assert "Reward" in (learner(small, "full").learn(Proposal(Segment("1", "Save"), ""), Reward(0.5)).rejected or "")
+
+
+@pytest.mark.parametrize("method", SCOPES)
+def test_a_delta_reloaded_translates_the_same(small: Marian, tmp_path: Path, method: str) -> None:
+    system = learner(small, method)
+    for pair in PAIRS[:8]:
+        teach(system, *pair)
+    system.save(tmp_path)
+    loaded = learner(small, method)
+    loaded.load(tmp_path)
+    for source, _ in PAIRS[:20]:
+        assert loaded.propose(Segment("1", source)) == system.propose(Segment("1", source))
+    assert (loaded.lessons_, loaded.updates_) == (system.lessons_, system.updates_)
+
+
+def test_a_delta_holds_only_what_changed(small: Marian) -> None:
+    top, full = learner(small, "top"), learner(small, "full")
+    for pair in PAIRS[:3]:
+        teach(top, *pair)
+        teach(full, *pair)
+    assert set(top.delta().tensors) == {f"dense/{name}" for name in top_names(small)}
+    touched = full.delta().tensors["rows/model.encoder.embed_tokens.weight/ids"]
+    assert set(touched.tolist()) == {i for source, _ in PAIRS[:3] for i in small.source.encode(source)}
+    assert full.delta().size > top.delta().size > 0
+
+
+def test_a_delta_of_another_base_or_method_is_refused(small: Marian, tmp_path: Path) -> None:
+    system = learner(small, "bias")
+    teach(system, *PAIRS[0])
+    delta = system.delta()
+    with pytest.raises(InputError, match="another base model"):
+        learner(small, "bias").become(Delta("bias", "0" * 32, delta.tensors, delta.counters))
+    with pytest.raises(InputError, match="method 'bias', not 'full'"):
+        learner(small, "full").become(delta)
+    (tmp_path / "junk").write_bytes(b"junk")
+    with pytest.raises(InputError, match="not a delta"):
+        Delta.read(tmp_path / "junk")
+
+
+def test_a_delta_of_other_tensors_never_reaches_the_base(small: Marian) -> None:
+    """A choice of tensors for `fixed` that differs from the one the delta was learned with."""
+    one, other = (
+        AdaptiveNMT(Dense(small, frozenset([f"model.encoder.layers.{i}.fc1.bias"])), method="fixed") for i in (0, 1)
+    )
+    teach(one, *PAIRS[0])
+    before = small.weights["model.encoder.layers.0.fc1.bias"].clone()
+    with pytest.raises(InputError, match="another choice"):
+        other.become(one.delta())
+    assert torch.equal(small.weights["model.encoder.layers.0.fc1.bias"], before)
+
+
+def test_lasso_keeps_its_budgets_and_its_groups_are_exactly_zero_or_not(small: Marian) -> None:
+    scope = Lasso(small, hidden_budget=3_000, row_budget=32 * 40, strength=1e-3)
+    system = AdaptiveNMT(scope, method="lasso")
+    for pair in PAIRS[:10]:
+        teach(system, *pair)
+        hidden, rows = scope.parameters
+        assert 0 < hidden <= 3_000
+        assert 0 < rows <= 32 * 40
+    assert all(float(offset.norm()) > 0 for offset in scope.hidden_.values())
+    assert system.delta().parameters <= 3_000 + 32 * 40 + len(small.target)
+
+
+def test_lasso_with_room_and_no_penalty_is_full(small: Marian) -> None:
+    """Offsets over a base, nothing shrunk, nothing dropped: the same model that `full` becomes."""
+    lasso = Lasso(small, rate=0.05, bias_rate=0.0, strength=0.0, hidden_budget=10**9, row_budget=10**9)
+    full = Dense(small, all_names(small.weights), rate=0.05)
+    for source, target in PAIRS[:4]:
+        ids, wanted = small.source.encode(source), small.target.encode(target)
+        for scope in (lasso, full):
+            scope.update(study(scope.model, ids, wanted, scope.names, scope.extra_bias))
+            scope.settle()
+    ids, wanted = small.source.encode(PAIRS[9][0]), small.target.encode(PAIRS[9][1])
+    ours, theirs = (study(scope.model, ids, wanted, frozenset()).loss for scope in (lasso, full))
+    assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+def test_a_strong_penalty_keeps_everything_at_zero(small: Marian) -> None:
+    scope = Lasso(small, strength=100.0)
+    teach(AdaptiveNMT(scope, method="lasso"), *PAIRS[0])
+    assert scope.parameters == (0, 0)
+
+
+def test_long_sources_are_split_and_nothing_is_lost(small: Marian) -> None:
+    system = learner(small, "baseline")
+    source = " ".join(f"Open pane {i}." for i in range(1500))
+    for most in (system.piece, system.longest):
+        pieces = list(system.pieces(source, most))
+        assert " ".join(pieces).split() == source.split()
+        assert all(len(small.source.encode(piece)) <= most for piece in pieces)
+
+
+def test_sentences_are_translated_a_few_at_a_time(small: Marian) -> None:
+    """What is typed may reach beyond the first piece: then it is one."""
+    system = learner(small, "baseline")
+    assert system.piece == PIECE
+    source = "Open pane 1. Close pane 2. " * 6 + "And a last one that goes on and on" + " and on" * 20 + "."
+    *first, last = pieces = list(system.pieces(source))
+    assert " ".join(pieces) == source
+    assert len(first) > 1
+    assert all(len(small.source.encode(piece)) <= PIECE for piece in first)
+    assert last.startswith("And a last one")
+    assert len(small.source.encode(last)) > PIECE
+    assert list(system.pieces(source, 10_000)) == [source]
+    begun = system.propose(Segment("1", source), prefix="Öffnen").text
+    assert begun == small.target.decode(system.search(source, "Öffnen")[0].ids)
+
+
+def test_a_sentence_too_long_for_the_model_is_cut_as_seldom_as_possible(small: Marian) -> None:
+    system = learner(small, "baseline")
+    pieces = list(system.pieces("and on " * 400))
+    assert " ".join(pieces).split() == ("and on " * 400).split()
+    sizes = [len(small.source.encode(piece)) for piece in pieces]
+    assert max(sizes) <= system.longest
+    assert all(size > system.longest - 10 for size in sizes[:-1])
+
+
+@pytest.mark.parametrize("source", ["", "   ", "🙂🙂", "שלום עולם", "a" * 600, "\u0000"])
+def test_odd_sources_are_translated_without_complaint(small: Marian, source: str) -> None:
+    assert isinstance(learner(small, "baseline").propose(Segment("1", source)).text, str)
+
+
+@pytest.mark.parametrize("prefix", ["Öffnen Sie", "qqq☃"])
+def test_completing_what_was_begun(small: Marian, prefix: str) -> None:
+    assert learner(small, "baseline").propose(Segment("1", "Open it."), prefix=prefix).text.startswith(prefix)
+
+
+def test_beam_search_through_the_learner(small: Marian) -> None:
+    system = AdaptiveNMT(Frozen(small), method="baseline", beams=4)
+    found = system.search(PAIRS[3][0])
+    assert len(found) == 4
+    assert system.propose(Segment("1", PAIRS[3][0])).text == small.target.decode(found[0].ids)

@@ -1,0 +1,83 @@
+"""The model that comes with the package: it loads, translates, and learns a term from one correction."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from mtloop.core import PostEdit, Proposal, Segment
+from mtloop.core.protocols import Forgetful
+from mtloop.methods.defaults import DEFAULT
+from mtloop.methods.neural import NEURAL_METHODS
+from mtloop.methods.registry import make_learner, takes_model
+from mtloop.nmt.engine.find_model import find_model
+from mtloop.nmt.engine.marian import Marian
+
+
+@pytest.fixture(scope="module")
+def model() -> Marian:
+    torch.set_num_threads(1)
+    return Marian.load(find_model("en-de"))
+
+
+def test_its_shape_is_the_papers(model: Marian) -> None:
+    shape = model.shape
+    assert (shape.encoder_layers, shape.decoder_layers, shape.width, shape.heads) == (6, 3, 256, 8)
+    assert model.weights.table("lm_head.weight") != model.weights.table("model.decoder.embed_tokens.weight")
+
+
+def test_it_translates(model: Marian) -> None:
+    text = make_learner("baseline", model).propose(Segment("1", "Click Save to save the file.")).text
+    assert "Datei" in text
+    assert "speichern" in text.lower()
+
+
+def test_one_correction_is_enough_for_the_next_segment(model: Marian) -> None:
+    """Before, teach, after: a pane is a `Leiste` to the base; told once that it is a `Bereich`, `full` has it right."""
+    learner = make_learner("full", model)
+    later = [Segment("2", "The pane shows all records."), Segment("3", "Click the pane.")]
+    assert not any("Bereich" in learner.propose(segment).text for segment in later)
+    learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
+    assert all("Bereich" in learner.propose(segment).text for segment in later)
+
+
+def test_a_memory_has_it_right_too_and_forgets_it_when_told(model: Marian) -> None:
+    """Before, teach, after; then delete, and it is gone."""
+    learner = make_learner("memory", model)
+    later = [Segment("2", "The pane shows all records."), Segment("3", "The pane is empty.")]
+    before = [learner.propose(segment).text for segment in later]
+    assert not any("Bereich" in text for text in before)
+    learner.learn(Proposal(Segment("1", "The pane is open."), ""), PostEdit("Der Bereich ist geöffnet."))
+    assert all("Bereich" in learner.propose(segment).text for segment in later)
+    assert isinstance(learner, Forgetful)
+    assert learner.forget(0)
+    assert [learner.propose(segment).text for segment in later] == before
+
+
+def test_the_default_method_learns_a_term_at_once(model: Marian) -> None:
+    learner = make_learner(DEFAULT, model)
+    later = Segment("2", "The pane shows all records.")
+    assert "Bereich" not in learner.propose(later).text
+    learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
+    assert "Bereich" in learner.propose(later).text
+
+
+@pytest.mark.parametrize("method", [name for name in NEURAL_METHODS if takes_model(name)])
+def test_every_method_runs_on_it(model: Marian, method: str) -> None:
+    learner = make_learner(method, model)
+    learned = learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
+    assert learned.rejected is None
+    assert (learned.updates > 0) == (method not in ("baseline", "memory"))
+    assert learner.propose(Segment("1", "Open the pane.")).text
+
+
+def test_its_training_words_tell_what_is_novel() -> None:
+    from pathlib import Path
+
+    from mtloop.metrics.registry import MetricOptions
+
+    seen = MetricOptions(language="de", seen=Path(find_model("en-de")) / "seen-words.npy").seen_words
+    assert seen is not None
+    assert "Datei" in seen
+    assert "Ordavelhandbuch" not in seen
+    assert len(seen) > 500_000

@@ -1,0 +1,122 @@
+"""`mtloop train`, and the same without click."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from click.testing import CliRunner, Result
+from transformers import MarianMTModel
+
+from mtloop.cli.train import command
+from mtloop.core.errors import InputError, MtloopError
+from mtloop.nmt.training.__main__ import main
+
+Toys = Callable[..., list[tuple[str, str]]]
+SMALL = "--vocab-size 305 --width 32 --heads 4 --ffn 64 --encoder-layers 1 --decoder-layers 1 --steps 3 --every 2"
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Callable[..., Result]:
+    def run(*arguments: str | Path) -> Result:
+        small = [*SMALL.split(), "--workers", "1", "--out", str(tmp_path / "model")]
+        return CliRunner().invoke(command, [*map(str, arguments), *small])
+
+    return run
+
+
+@pytest.fixture
+def table(tmp_path: Path, toy_pairs: Toys) -> Path:
+    path = tmp_path / "toys.tsv.gz"
+    path.write_bytes(gzip.compress("".join(f"{s}\t{t}\n" for s, t in toy_pairs(200)).encode()))
+    return path
+
+
+def test_a_packed_table_becomes_a_model(train: Callable[..., Result], table: Path, tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("source\ttarget\tid\nred cat .\tKatze rot .\t1\n")
+    result = train("--data", table, "--valid", tmp_path / "dev.tsv", "--test", f"toys={tmp_path / 'dev.tsv'}")
+    assert result.exception is None
+    assert [line.split("\t")[0] for line in result.stdout.splitlines()] == ["validation", "toys"]
+    assert "tokens/s" in result.stderr
+    assert MarianMTModel.from_pretrained(tmp_path / "model").config.d_model == 32
+
+
+def test_two_text_files_and_vocabularies_of_before(
+    train: Callable[..., Result], table: Path, tmp_path: Path, toy_pairs: Toys
+) -> None:
+    train("--data", table)
+    for side, name in enumerate(("a.en", "a.de")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in toy_pairs(50)))
+    spm = [tmp_path / "model" / name for name in ("source.spm", "target.spm")]
+    texts = ("--src", tmp_path / "a.en", "--tgt", tmp_path / "a.de")
+    result = train(*texts, "--spm", *spm, "--work", tmp_path / "other")
+    assert "vocabularies given" in result.stderr
+    assert result.exception is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing to train on"),
+        (["--data", "absent.tsv"], "absent.tsv: no such file"),
+        (["--data", "empty.tsv"], "empty.tsv: the file is empty"),
+        (["--data", "broken.tsv"], "broken.tsv:2: 1 column; expected two, source and target"),
+        (["--data", "broken.tsv.gz"], "damaged"),
+        (["--src", "two.txt", "--tgt", "three.txt"], "three.txt has 3 lines, .*two.txt has 2"),
+        (["--src", "two.txt"], "1 --src but 0 --tgt"),
+        (["--data", "good.tsv", "--test", "good.tsv"], "is not NAME=FILE"),
+        (["--data", "good.tsv", "--spm", "absent.spm", "good.tsv"], "absent.spm: no such SentencePiece model"),
+        (["--data", "good.tsv", "--spm", "good.tsv", "good.tsv"], "not a SentencePiece model"),
+        (["--data", "good.tsv", "--device", "tpu"], "no device 'tpu' here"),
+        (["--data", "good.tsv", "--minutes", "1"], "either --steps or --minutes"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    train: Callable[..., Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+    toy_pairs: Toys,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.tsv").write_text("")
+    Path("broken.tsv").write_text("one\teins\ntwo\n")
+    Path("broken.tsv.gz").write_bytes(b"no gzip")
+    Path("two.txt").write_text("a\nb\n")
+    Path("three.txt").write_text("a\nb\nc\n")
+    Path("good.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs(100)))
+    error = train(*arguments).exception
+    assert isinstance(error, InputError)
+    assert pytest.importorskip("re").search(message, str(error))
+    assert "\n" not in str(error)
+
+
+def test_a_job_file_needs_no_click(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "toys.tsv").write_bytes(gzip.decompress(table.read_bytes()))
+    parts = [part.split() for part in SMALL.replace("--", "\n").replace("-", "_").strip().split("\n")]
+    recipe = "\n".join(f"{name} = {value}" for name, value in parts)
+    job = f'data = ["{tmp_path}/toys.tsv"]\nout = "{tmp_path}/model"\nshard_mb = 1\n[recipe]\n{recipe}\n'
+    (tmp_path / "job.toml").write_text(job)
+    main([str(tmp_path / "job.toml")])
+    assert MarianMTModel.from_pretrained(tmp_path / "model").config.decoder_layers == 1
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        ("data = 3 4", "no job can be read"),
+        ('data = ["a"]', "does not say 'out'"),
+        ('dta = ["a"]', "unknown key of a job 'dta'; did you mean 'data'"),
+        ('data = ["absent.tsv"]\nout = "x"\n[recipe]\nsteps = 1', "absent.tsv: cannot be read"),
+    ],
+)
+def test_a_wrong_job_file_is_told(tmp_path: Path, job: str, message: str) -> None:
+    (tmp_path / "job.toml").write_text(job)
+    with pytest.raises(MtloopError, match=message):
+        main([str(tmp_path / "job.toml")])

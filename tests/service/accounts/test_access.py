@@ -1,0 +1,160 @@
+"""Keys, limits, and everything a client may send that it should not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from helpers.shared_task import Hall, pending, start, submit
+
+from mtloop.service import create_app
+from mtloop.service.accounts.keys import hash_key, new_key
+from mtloop.service.accounts.limits import MINUTE, Limits
+from mtloop.service.problems import Refused
+
+
+def kind(answer: Any) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body.keys() == {"type", "title", "status", "detail"}
+    assert body["status"] == answer.status_code
+    return answer.status_code, body["type"].removeprefix("urn:mtloop:")
+
+
+def test_a_key_is_needed_and_a_revoked_one_is_unknown_at_once(hall: Hall) -> None:
+    hall.task()
+    key = hall.participant()
+    with hall.serve(key) as client:
+        run = start(client)
+        first = pending(client, run)
+        new = new_key()
+        hall.with_store(lambda store: store.rotate_key("me", hash_key(new)))
+        for answer in (
+            client.get(f"/v1/runs/{run}/next"),
+            submit(client, run, first["id"], "x"),
+            client.get("/v1/runs"),
+        ):
+            assert kind(answer) == (401, "unknown-key")
+        client.headers["x-api-key"] = new
+        assert pending(client, run) == first
+        assert hall.with_store(lambda store: store.revoke_keys("me")) == 1
+        assert kind(submit(client, run, first["id"], "x")) == (401, "unknown-key")
+        for wrong in ("", "x", "k" * 1000):
+            client.headers["x-api-key"] = wrong
+            assert kind(client.get("/v1/tasks")) == (401, "unknown-key")
+        del client.headers["x-api-key"]
+        assert kind(client.get("/v1/tasks")) == (401, "unknown-key")
+
+
+def test_only_a_hash_of_a_key_is_stored(lite: Hall) -> None:
+    key = lite.participant()
+    lite.with_store(lambda store: store.ready())
+    stored = b"".join(path.read_bytes() for path in lite.settings.folder.iterdir())
+    assert key.encode() not in stored
+    assert hash_key(key).encode() in stored
+
+
+def test_the_rate_holds_across_workers(hall: Hall) -> None:
+    hall.task()
+    key = hall.participant()
+    statuses, waits = asyncio.run(_hammer(hall, key, rate=15, requests=40))
+    assert statuses == {200: 15, 429: 25}
+    assert all(1 <= int(wait) <= 60 for wait in waits)
+
+
+async def _hammer(hall: Hall, key: str, rate: int, requests: int) -> tuple[Counter[int], list[str]]:
+    apps = [create_app(replace(hall.settings, rate=rate)) for _ in range(2)]
+    contexts = [app.router.lifespan_context(app) for app in apps]
+    for context in contexts:
+        await context.__aenter__()
+    clients = [
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://x", headers={"x-api-key": key})
+        for app in apps
+    ]
+    answers = await asyncio.gather(*(clients[number % 2].get("/v1/tasks") for number in range(requests)))
+    for client in clients:
+        await client.aclose()
+    for context in contexts:
+        await context.__aexit__(None, None, None)
+    waits = [answer.headers["retry-after"] for answer in answers if answer.status_code == 429]
+    return Counter(answer.status_code for answer in answers), waits
+
+
+def test_an_allowance_is_renewed_and_portions_never_exceed_it(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [MINUTE * 1000.0]
+    monkeypatch.setattr("mtloop.service.accounts.limits.time.time", lambda: clock[0])
+    hall.participant()
+
+    async def count(store: Any) -> list[int]:
+        ((me, *_),) = [[one["id"]] for one in await store.participant_list()]
+        workers = [Limits(store, rate=100, quota=250) for _ in range(2)]
+        passed, waits = [], []
+        for _ in range(4):
+            passed.append(0)
+            for number in range(300):
+                try:
+                    await workers[number % 2].charge(me)
+                    passed[-1] += 1
+                except Refused as refused:
+                    waits.append(refused.problem.retry_after)
+            clock[0] += MINUTE
+        assert None not in waits
+        return passed
+
+    passed = hall.with_store(count)
+    assert passed[:2] == [100, 100]
+    assert sum(passed) == 250
+
+
+BODIES = {
+    "not json": (b"{", 422),
+    "a list": (b"[]", 422),
+    "no id": (b'{"translation": "x"}', 422),
+    "no text": (b'{"id": "x"}', 422),
+    "a number": (b'{"id": -1, "translation": "x"}', 422),
+    "more": (b'{"id": "x", "translation": "x", "reward": 1}', 422),
+    "NUL": (b'{"id": "x", "translation": "a\\u0000b"}', 422),
+    "lone surrogate": (b'{"id": "x", "translation": "\\ud800"}', 422),
+    "bad UTF-8": (b'{"id": "x", "translation": "\xff"}', 422),
+    "null": (b'{"id": "x", "translation": null}', 422),
+    "nested": (b'{"id": ' + b"[" * 50_000, 422),
+    "long": (json.dumps({"id": "x", "translation": "x" * 10_001}).encode(), 413),
+    "1 MB": (json.dumps({"id": "x", "translation": "x" * 1_000_000}).encode(), 413),
+    "empty": (b"", 422),
+}
+
+
+@pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
+def test_bad_input_changes_nothing(hall: Hall) -> None:
+    hall.task()
+    with hall.serve(hall.participant()) as client:
+        run = start(client)
+        path, json_type = f"/v1/runs/{run}/translations", {"content-type": "application/json"}
+        first = pending(client, run)
+        for name, (body, status) in BODIES.items():
+            answer = client.post(path, content=body, headers=json_type)
+            assert kind(answer)[0] == status, name
+            assert "xxxx" not in answer.text
+        assert kind(client.post(path, content=b"id=x", headers={"content-type": "text/plain"})) == (
+            415,
+            "wrong-content-type",
+        )
+        assert kind(client.post(path, data={"id": "x"})) == (415, "wrong-content-type")
+        assert kind(client.get("/v1/tasks/nothing")) == (404, "unknown-task")
+        assert kind(client.post("/v1/tasks/nothing/runs")) == (404, "unknown-task")
+        for wrong in ("%00", "-1", "..%2f", "x" * 500, "%ff", "é"):
+            assert kind(client.get(f"/v1/runs/{wrong}")) in ((404, "unknown-run"), (404, "about:blank"))
+            assert kind(client.get(f"/v1/tasks/{wrong}")) in ((404, "unknown-task"), (404, "about:blank"))
+        assert kind(client.post("/v1/tasks/tiny/runs", json={"name": "a\x00b"}))[0] == 422
+        assert kind(client.post("/v1/tasks/tiny/runs", json={"name": "a" * 81}))[0] == 422
+        assert client.get(f"/v1/runs/{run}").json()["position"] == 0
+        assert len(client.get("/v1/runs").json()["runs"]) == 1
+        assert pending(client, run) == first
+        assert submit(client, run, first["id"], "").status_code == 200
+        assert kind(client.delete(f"/v1/runs/{run}"))[0] == 405
+        assert kind(client.get("/nowhere"))[0] == 404
