@@ -23,7 +23,7 @@ from mtloop.judges import Rater
 from mtloop.judges.rewards import sentence_reward
 from mtloop.methods.engines import engine_of
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.engine.search import Limits, sample
+from mtloop.nmt.engine.search import LengthLimits, sample
 
 SKIP, SEED, TEMPERATURE = 50, 7, 0.3
 
@@ -52,11 +52,11 @@ def main(path: str, sentences: int = 1000) -> None:
 def drawn(model: Marian, segment: Segment, truth: Truth, seed: int, rewards: list[float]) -> Heard:
     """A draw and its reward, which is noted."""
     source = model.encode(model.source.encode(segment.source))
-    ids = sample(model, source, Limits(), seed, TEMPERATURE).ids
+    ids = sample(model, source, LengthLimits(), seed, TEMPERATURE).ids
     answer = Rater(sentence_reward("wmt17"))(Proposal(segment, model.target.decode(ids)), truth)
     assert isinstance(answer, Reward)
     rewards.append(answer.value)
-    lesson = expected_loss(model, source, ids, 1.0, temperature=TEMPERATURE, limits=Limits())
+    lesson = expected_loss(model, source, ids, 1.0, temperature=TEMPERATURE, limits=LengthLimits())
     return Heard(answer.value, sum(rewards) / len(rewards), source, lesson, TEMPERATURE)
 
 

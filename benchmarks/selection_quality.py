@@ -26,11 +26,11 @@ import numpy as np
 from mtloop.core import Segment
 from mtloop.report.chart import Axis, Chart, Series
 from mtloop.report.matplotlib_charts import save
-from mtloop.selection import Batch, Race
+from mtloop.selection import BatchPolicy, Race
 from mtloop.selection.findings import Effort, Gold, checkpoints, effort, overlap_curve
 from mtloop.selection.policies.registry import make_policy
 from mtloop.selection.replay import History, Recording, Replay, orders
-from mtloop.selection.replay_input import Question
+from mtloop.selection.replay_input import ReplayInput
 
 PAIRS = ("en-de", "de-en", "zh-en", "ja-en", "ps-en")
 POLICIES = ("ewaf", "ewaf:step=anytime", "ewaf:variant=mtol", "exp3", "exp3:step=anytime", "exp3:variant=mtol",
@@ -70,16 +70,16 @@ def main() -> None:
         efforts(asked, options.policies or EFFORT, options.runs or 30, options.seed, options.picture)
 
 
-def questions(human: Path, metric: str | None = None) -> dict[str, Question]:
+def questions(human: Path, metric: str | None = None) -> dict[str, ReplayInput]:
     found = {}
     for pair in PAIRS:
         scores = human / f"wmt20/metric-seg-scores-{pair}.tsv.gz" if metric else None
         gold = human / f"wmt20/ad-sys-scores-{pair}.csv"
         ratings = human / f"wmt20/ad-seg-scores-{pair}.csv"
-        found[f"WMT20 {pair}"] = Question(ratings, metric_scores=scores, metric=metric, gold=gold)
-    found["WMT21 de-en"] = Question(human / "wmt21/de-en.da.tsv.gz")
+        found[f"WMT20 {pair}"] = ReplayInput(ratings, metric_scores=scores, metric=metric, gold=gold)
+    found["WMT21 de-en"] = ReplayInput(human / "wmt21/de-en.da.tsv.gz")
     for year in (2020, 2021):
-        found[f"MQM {year} en-de"] = Question(human / f"mqm/mqm_newstest{year}_ende.avg_seg_scores.tsv")
+        found[f"MQM {year} en-de"] = ReplayInput(human / f"mqm/mqm_newstest{year}_ende.avg_seg_scores.tsv")
     return found
 
 
@@ -117,7 +117,7 @@ def _row(recording: Recording, gold: Gold, spec: str, missing: str, runs: int, s
     return f"| {spec} | {missing} | {' | '.join(cells)} | {spent} | {history.last_change} |"
 
 
-def _read_as(question: Question, gold: str, scores: str) -> Question:
+def _read_as(question: ReplayInput, gold: str, scores: str) -> ReplayInput:
     """MQM has penalties alone, and its only ranking is that of their mean."""
     if gold == "mean":
         question = replace(question, gold=None)
@@ -125,7 +125,7 @@ def _read_as(question: Question, gold: str, scores: str) -> Question:
     return replace(question, score="z", scale="z") if standardised else question
 
 
-def efforts(asked: dict[str, Question], policies: Sequence[str], runs: int, seed: int, picture: Path | None) -> None:
+def efforts(asked: dict[str, ReplayInput], policies: Sequence[str], runs: int, seed: int, picture: Path | None) -> None:
     """A row a test set and policy, then all pairs together."""
     print("| test set | policy | all ratings | spent | to settle | never | exactly | stopped | right | at stop |")
     print("|---" * 10 + "|", flush=True)
@@ -177,7 +177,7 @@ def _averaged(recording: Recording, gold: Gold, runs: int, seed: int) -> Effort:
     return effort(history, gold, recording.ratings)
 
 
-def _grouped(recording: Recording, policy: Batch, order: np.ndarray, runs: int, seed: int) -> History:
+def _grouped(recording: Recording, policy: BatchPolicy, order: np.ndarray, runs: int, seed: int) -> History:
     """A replay whose standing is the mean of every ten runs."""
     replay, size = Replay(recording, "skip"), order.shape[1]
     whole = replay.run(policy, order, seed=seed, keep=range(1, size + 1))

@@ -38,8 +38,8 @@ from mtloop.service.accounts.keys import hash_key, new_key
 from mtloop.service.server import listen
 from mtloop.service.settings import Settings
 from mtloop.service.tasks.creation import TaskFile, create_task
-from mtloop.service.tasks.models import Standing, Submission
-from mtloop.service.tasks.sealed_ids import Place
+from mtloop.service.tasks.models import RunProgress, Submission
+from mtloop.service.tasks.sealed_ids import PassPosition
 from mtloop.service.tasks.store import Store
 
 SOURCE = "Turn the handle of drawer {n} to the left until you hear it click, then pull it towards you gently."
@@ -212,11 +212,11 @@ async def advance(settings: Settings, people: list[tuple[str, str]], position: i
             rows = position if number == 0 else 0  # the rows of one run make the table as deep as it gets
             for start in range(0, rows, 10_000):
                 places = range(start, min(start + 10_000, rows))
-                given = [Submission(run.id, Place(1, place), SAID, 0.5, 0.5) for place in places]
+                given = [Submission(run.id, PassPosition(1, place), SAID, 0.5, 0.5) for place in places]
                 async with store.ledger() as ledger:
                     await ledger.give(given)
             async with store.ledger() as ledger:
-                await ledger.advance({run.id: Standing(1, position, position * 0.5, position * 0.5)})
+                await ledger.advance({run.id: RunProgress(1, position, position * 0.5, position * 0.5)})
 
 
 def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mtloop.core import serialisation
-from mtloop.core.protocols import Learner, Particular, Stateful
+from mtloop.core.protocols import DeclaresFeedback, Learner, Stateful
 from mtloop.core.types import Feedback, Learned, PostEdit, Proposal, Segment
 
 
@@ -27,7 +27,7 @@ def check_learner(
 
 def check_learns_from(learner: Learner) -> None:
     """A learner that is particular about feedback names kinds of feedback."""
-    if isinstance(learner, Particular):
+    if isinstance(learner, DeclaresFeedback):
         kinds = set(serialisation.FEEDBACK.values())
         assert set(learner.learns_from) <= kinds, "learns_from names PostEdit, Scores, Preference or Reward"
 

@@ -12,10 +12,10 @@ import click
 
 from mtloop.cli._inputs import PATH
 from mtloop.core.errors import InputError
-from mtloop.core.wording import many
+from mtloop.core.plural import many
 
 if TYPE_CHECKING:
-    from mtloop.selection.rating_campaign import Campaign, Standing
+    from mtloop.selection.rating_campaign import Campaign, CampaignStatus
 
 PLAN, RATINGS = "campaign.json", "ratings"
 EPILOG = """
@@ -98,7 +98,7 @@ def export(folder: Path) -> None:
 def open_campaign(folder: Path) -> Iterator[Campaign]:
     """The campaign in a folder."""
     from mtloop.selection.rating_campaign import Campaign, CampaignPlan
-    from mtloop.selection.rating_log import FolderLedger
+    from mtloop.selection.rating_log import FolderRatingLog
 
     file = folder / PLAN
     if not file.is_file():
@@ -107,11 +107,11 @@ def open_campaign(folder: Path) -> Iterator[Campaign]:
         plan = CampaignPlan.from_json(file.read_text(encoding="utf-8"))
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(str(error), path=file) from error
-    with FolderLedger(folder / RATINGS, plan.fingerprint) as ledger:
+    with FolderRatingLog(folder / RATINGS, plan.fingerprint) as ledger:
         yield Campaign(plan, ledger)
 
 
-def verdict_line(standing: Standing) -> str:
+def verdict_line(standing: CampaignStatus) -> str:
     """The verdict in words."""
     stop = standing.verdict
     if stop is None and not standing.left and standing.total:
@@ -125,7 +125,7 @@ def verdict_line(standing: Standing) -> str:
     return f"{best} (none of them worse than another by more than {many(100 * stop.within, 'point')})"
 
 
-def _as_json(standing: Standing) -> dict[str, Any]:
+def _as_json(standing: CampaignStatus) -> dict[str, Any]:
     stop = standing.verdict
     return {
         "systems": {
@@ -143,7 +143,7 @@ def _as_json(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _as_table(standing: Standing) -> str:
+def _as_table(standing: CampaignStatus) -> str:
     from tabulate import tabulate
 
     order = sorted(standing.means, key=lambda name: (-standing.means[name], name))
@@ -156,7 +156,7 @@ def _as_table(standing: Standing) -> str:
     return "\n".join([systems, *_rater_lines(standing), "", verdict_line(standing)])
 
 
-def _rater_lines(standing: Standing) -> Iterator[str]:
+def _rater_lines(standing: CampaignStatus) -> Iterator[str]:
     for name, habit in standing.raters.items():
         mean, spread = 100 * habit.mean, 100 * habit.spread
         yield f"rater {name}: {many(habit.ratings, 'rating')}, mean {mean:.1f}, spread {spread:.1f}"

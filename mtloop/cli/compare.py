@@ -15,7 +15,7 @@ import click
 from mtloop.cli._inputs import PATH, Inputs
 from mtloop.cli.run import experiment_options, make_experiment
 from mtloop.core.errors import MtloopError
-from mtloop.core.processes import Children
+from mtloop.core.processes import ChildProcesses
 from mtloop.experiments import backward_reliability
 from mtloop.methods.defaults import COMPARED
 
@@ -100,7 +100,7 @@ def run_all(methods: Sequence[str], out: Path, jobs: int, language: str, options
     traces = [out / f"{method}.jsonl" for method in methods]
     out.mkdir(parents=True, exist_ok=True)
     commands = [_command(method, trace, language, options) for method, trace in zip(methods, traces, strict=True)]
-    with ThreadPoolExecutor(jobs) as pool, Children() as children:
+    with ThreadPoolExecutor(jobs) as pool, ChildProcesses() as children:
         list(pool.map(partial(_run, children), commands))
     return traces
 
@@ -165,7 +165,7 @@ def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -
     return arguments
 
 
-def _run(children: Children, arguments: list[str]) -> None:
+def _run(children: ChildProcesses, arguments: list[str]) -> None:
     done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=None if sys.stderr.isatty() else subprocess.PIPE)
     if done.returncode:
         said = (done.stderr or b"").decode(errors="replace").strip().splitlines()

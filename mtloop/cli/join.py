@@ -63,7 +63,7 @@ def command(
     if out.exists() and not resume:
         raise InputError("is there already; go on with --resume, or choose another name", path=out)
     key = read_key(key_file)
-    participant = Participant.made(**options)
+    participant = ParticipantConfig.made(**options)
     with Client(url, key, retry=Retry(patience=patience, notice=say_waiting)) as client:
         for _ in take_part(client, participant, task, out, run, passes, snapshot):
             pass
@@ -71,7 +71,7 @@ def command(
 
 
 @dataclass(frozen=True)
-class Participant:
+class ParticipantConfig:
     """A learner, and what it takes to make it again."""
 
     learner: Learner
@@ -79,7 +79,7 @@ class Participant:
     threads: int
 
     @classmethod
-    def made(cls, method: str, model: str | None, pairs: Iterable[str], threads: int) -> Participant:
+    def made(cls, method: str, model: str | None, pairs: Iterable[str], threads: int) -> ParticipantConfig:
         """By name. One that a task cannot teach what it could learn is refused before a run is begun."""
         from mtloop.core.types import Reward
         from mtloop.methods.compatibility import refuse_deaf, refuse_informed
@@ -106,7 +106,7 @@ class Participant:
 
 
 def take_part(
-    client: Client, participant: Participant, task: str, out: Path, run: str | None, passes: int, snapshot: int
+    client: Client, participant: ParticipantConfig, task: str, out: Path, run: str | None, passes: int, snapshot: int
 ) -> Iterator[Step]:
     """The steps of the run, as they come."""
     from mtloop.client import participate, rejoin

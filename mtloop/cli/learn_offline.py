@@ -50,7 +50,7 @@ def command(
     rate: float, tensors: str, **plan: Any,
 ) -> None:  # fmt: skip
     """Learn from rewards that were given before: counterfactual learning from a log."""
-    from mtloop.bandits.offline.learning import Offline, Plan
+    from mtloop.bandits.offline.learning import Offline, OfflineSettings
     from mtloop.bandits.offline.logs import read_logs
     from mtloop.methods.neural import make_scope
     from mtloop.nmt.engine.find_model import find_model
@@ -58,7 +58,7 @@ def command(
     from mtloop.nmt.engine.threads import set_threads
 
     refuse(out, held_out, rate)
-    planned = Plan(**plan)
+    planned = OfflineSettings(**plan)
     set_threads(threads)
     base = Marian.load(find_model(model))
     scope = make_scope(base, method, rate, tensors)
@@ -91,14 +91,14 @@ def learned(learner: Offline, judged: Sequence[Logged]) -> str:
     """Learn, and say what it was worth."""
     import numpy as np
 
-    from mtloop.bandits.offline.policy_value import Worth, table
+    from mtloop.bandits.offline.policy_value import PolicyValue, table
 
     rewards, plan = np.array([one.reward for one in judged]), learner.plan
-    before = Worth(rewards, learner.log_ratios(judged), plan.ceiling, seed=plan.seed)
+    before = PolicyValue(rewards, learner.log_ratios(judged), plan.ceiling, seed=plan.seed)
     for epoch in learner.run():
         refused = f", {epoch.refused} refused" if epoch.refused else ""
         say(f"epoch {epoch.number}: value {epoch.value:.4f} on what it learns from, {epoch.updates} updates{refused}")
-    return table(before, Worth(rewards, learner.log_ratios(judged), plan.ceiling, seed=plan.seed))
+    return table(before, PolicyValue(rewards, learner.log_ratios(judged), plan.ceiling, seed=plan.seed))
 
 
 def write(learner: Offline, method: str, out: Path) -> None:

@@ -13,7 +13,7 @@ from mtloop.cli.campaign import open_campaign, verdict_line
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.selection.rating_campaign import Campaign, Task
+    from mtloop.selection.rating_campaign import Campaign, RatingItem
 
 KEYS = "0-100, s skip, u undo, q leave"
 EPILOG = """
@@ -50,14 +50,14 @@ def offer_undo(campaign: Campaign, rater: str) -> None:
         click.echo("taken back; the same command shows it again")
 
 
-def show(task: Task) -> None:
+def show(task: RatingItem) -> None:
     click.echo(f"\nsource       {task.source}")
     if task.reference:
         click.echo(f"reference    {task.reference}")
     click.echo(f"translation  {task.text}")
 
 
-def answer(campaign: Campaign, rater: str, task: Task) -> bool:
+def answer(campaign: Campaign, rater: str, task: RatingItem) -> bool:
     """Ask until there is an answer that can be used; False when the rater leaves."""
     while True:
         click.echo(f"[{KEYS}] ", nl=False)
@@ -77,7 +77,7 @@ def answer(campaign: Campaign, rater: str, task: Task) -> bool:
             return True
 
 
-def _rated(campaign: Campaign, rater: str, task: Task, reply: str) -> bool:
+def _rated(campaign: Campaign, rater: str, task: RatingItem, reply: str) -> bool:
     try:
         campaign.rate(rater, task, float(reply.replace(",", ".")))
     except (ValueError, InputError):

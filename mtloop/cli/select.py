@@ -14,7 +14,7 @@ from mtloop.cli._inputs import PATH
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mtloop.experiments.replays import Result
+    from mtloop.experiments.replays import ReplayResult
 
 EPILOG = """
 \b
@@ -78,15 +78,15 @@ def command(
     **files: Any,
 ) -> None:
     """Replay human ratings: how soon does a policy find the best systems, and what does that cost?"""
-    from mtloop.experiments.replays import Plan, as_json, as_table
-    from mtloop.selection.replay_input import Question
+    from mtloop.experiments.replays import ReplayPlan, as_json, as_table
+    from mtloop.selection.replay_input import ReplayInput
 
     if policy and policies:
         raise InputError("--policy or --policies, not both")
     specs = _listed(policies) if policies else [policy or "ewaf"]
-    question = Question(**files)
+    question = ReplayInput(**files)
     recording, gold, notes = question.read()
-    plan = Plan(
+    plan = ReplayPlan(
         recording, gold, missing, decimals, runs, seed, orders == "each", _places(checkpoints, recording.segments)
     )
     for note in [*notes, *_doubts(specs, missing)]:
@@ -99,7 +99,7 @@ def command(
     click.echo(text or as_table(results))
 
 
-def write(results: Sequence[Result], config: dict[str, Any], seed: int, out: Path) -> None:
+def write(results: Sequence[ReplayResult], config: dict[str, Any], seed: int, out: Path) -> None:
     """Plots and traces; an older trace of the same name is replaced."""
     from mtloop import __version__
     from mtloop.core.trace import Header, TraceWriter

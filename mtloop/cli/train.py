@@ -18,7 +18,7 @@ from mtloop.nmt.training.recipe import Recipe
 from mtloop.text.files import lines
 
 if TYPE_CHECKING:
-    from mtloop.nmt.training.sentencepiece_model import Vocabulary
+    from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
@@ -162,7 +162,7 @@ def _named(test: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def _vocabularies(spm: tuple[Path, Path]) -> tuple[Vocabulary, Vocabulary]:
-    from mtloop.nmt.training.sentencepiece_model import Vocabulary
+def _vocabularies(spm: tuple[Path, Path]) -> tuple[SentencePieceModel, SentencePieceModel]:
+    from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
-    return Vocabulary.load(spm[0]), Vocabulary.load(spm[1])
+    return SentencePieceModel.load(spm[0]), SentencePieceModel.load(spm[1])

@@ -15,8 +15,8 @@ from mtloop.cli.run import make_experiment, run_experiment, stream_options
 if TYPE_CHECKING:
     from mtloop.core.types import Step
     from mtloop.experiments.runners import Runner, Work
-    from mtloop.experiments.tuning.search import Search
-    from mtloop.experiments.tuning.trial import Standing
+    from mtloop.experiments.tuning.trial import TrialResult
+    from mtloop.experiments.tuning.tuning_search import Search
     from mtloop.metrics.base import Additive
     from mtloop.metrics.evaluation import Evaluation
 
@@ -83,16 +83,16 @@ def command(
     """Search for a method's best settings on one part of a stream, and report on a part it has not seen."""
     from mtloop.experiments.runners import locked
     from mtloop.experiments.tuning.objective import Objective
-    from mtloop.experiments.tuning.parts import Rows
-    from mtloop.experiments.tuning.plan import Plan
-    from mtloop.experiments.tuning.search import Search
+    from mtloop.experiments.tuning.parts import RowRange
+    from mtloop.experiments.tuning.plan import SearchPlan
+    from mtloop.experiments.tuning.tuning_search import Search
     from mtloop.metrics.registry import MetricOptions, make_metrics
 
-    plan = Plan(
+    plan = SearchPlan(
         experiment=make_experiment(pairs, **options),
         space=space,
-        tune=Rows.parse(tune_rows),
-        report=Rows.parse(report_rows),
+        tune=RowRange.parse(tune_rows),
+        report=RowRange.parse(report_rows),
         trials=trials,
         factor=factor if halving else 0,
         metric=metric,
@@ -128,7 +128,7 @@ def leaderboard(search: Search) -> str:
     return f"{title}\n\n{tabulate(rows, ['trial', 'settings', 'segments', *names, *several], disable_numparse=True)}\n"
 
 
-def _line(standing: Standing, names: Sequence[str], several: bool) -> list[str]:
+def _line(standing: TrialResult, names: Sequence[str], several: bool) -> list[str]:
     scores = [f"{standing.scores[name]:.2f}" if name in standing.scores else "-" for name in names]
     gain = [f"{standing.value:+.2f}"] if several else []
     return [standing.trial.name, standing.failed or str(standing.trial), str(standing.rows), *scores, *gain]

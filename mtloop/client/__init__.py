@@ -1,6 +1,6 @@
 """Taking part in a task that a service runs: `run(task, learner, task.judge)`, wherever the references are."""
 
-from mtloop.client.answers import Judged, RunState, Sentence, TaskInfo
+from mtloop.client.answers import Judged, RunState, SourceSentence, TaskInfo
 from mtloop.client.client import Client
 from mtloop.client.failures import ClientError, Refused, Unreachable
 from mtloop.client.participation import participate, rejoin
@@ -14,7 +14,7 @@ __all__ = [
     "Refused",
     "Retry",
     "RunState",
-    "Sentence",
+    "SourceSentence",
     "Task",
     "TaskInfo",
     "Unreachable",

@@ -47,7 +47,7 @@ class RunState:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SourceSentence:
     """A source to translate. The id is opaque; two sentences may have the same source."""
 
     id: str
@@ -60,7 +60,7 @@ class Judged:
 
     id: str
     reward: float
-    next: Sentence | None = None
+    next: SourceSentence | None = None
 
 
 def task_info(answer: JSON) -> TaskInfo:
@@ -77,8 +77,8 @@ def run_state(answer: JSON) -> RunState:
     return read(RunState, {**answer, "pass_number": answer.get("pass")} if isinstance(answer, dict) else answer)
 
 
-def sentence(answer: JSON) -> Sentence:
-    return read(Sentence, answer)
+def sentence(answer: JSON) -> SourceSentence:
+    return read(SourceSentence, answer)
 
 
 def judged(answer: Mapping[str, JSON]) -> Judged:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mtloop.client import answers
-from mtloop.client.answers import Judged, RunState, Sentence, TaskInfo
+from mtloop.client.answers import Judged, RunState, SourceSentence, TaskInfo
 from mtloop.client.failures import Lost, Refused
 from mtloop.client.retry import Retry
 from mtloop.client.shared_task import Task
@@ -80,7 +80,7 @@ class Client:
         before = self.run(run).pass_number
         return self._once(f"{_of(run)}/passes", {}, lambda: _later(self.run(run), before))
 
-    def next(self, run: str) -> Sentence | None:
+    def next(self, run: str) -> SourceSentence | None:
         """The sentence to translate; the same one until it is translated, None at the end of the stream."""
         try:
             return answers.sentence(self._transport.request("GET", f"{_of(run)}/next"))

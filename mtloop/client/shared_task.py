@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mtloop.client.answers import RunState, Sentence
+from mtloop.client.answers import RunState, SourceSentence
 from mtloop.core.errors import InputError
 from mtloop.core.types import Proposal, Reward, Segment, Truth
 
@@ -23,7 +23,7 @@ class Task:
 
     def __init__(self, client: Client, state: RunState) -> None:
         self.client, self.joined = client, state
-        self._pending: Sentence | None = None
+        self._pending: SourceSentence | None = None
         self._ended = False
 
     @property
@@ -45,7 +45,7 @@ class Task:
                     "let each be judged before the next is asked for (schedule each or delay)"
                 )
 
-    def _next(self) -> Sentence | None:
+    def _next(self) -> SourceSentence | None:
         """The sentence that came with the last reward; only who has just joined must ask."""
         return None if self._ended else self._pending or self.client.next(self.run)
 

@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 
-class Children:
+class ChildProcesses:
     """A `with` block: whatever breaks it off, an interrupt, SIGTERM or an error, ends the processes begun in it.
 
     with ThreadPoolExecutor(2) as pool, Children() as children:
@@ -37,7 +37,7 @@ class Children:
                 self._running.discard(process)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
-    def __enter__(self) -> Children:
+    def __enter__(self) -> ChildProcesses:
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGTERM, _leave)
         return self

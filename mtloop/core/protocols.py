@@ -42,14 +42,14 @@ class Interactive(Protocol):
 
 
 @runtime_checkable
-class Forgetful(Protocol):
+class SupportsForget(Protocol):
     """A learner that can undo one lesson in place; False when it cannot undo that one."""
 
     def forget(self, index: int) -> bool: ...
 
 
 @runtime_checkable
-class Particular(Protocol):
+class DeclaresFeedback(Protocol):
     """A learner that says which kinds of feedback teach it anything; with none, it never learns."""
 
     @property

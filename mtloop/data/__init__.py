@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mtloop.data.formats.corpus import Corpus, Pair, Reader, Request
 from mtloop.data.formats.delimited import parse_columns
 from mtloop.data.formats.plain_text import pairs, read_aligned, read_parallel
 from mtloop.data.formats.readers import READERS, read, stream
-from mtloop.data.formats.units import Corpus, Pair, Reader, Request
 from mtloop.data.ratings.rankings import is_human, read_ranking
 from mtloop.data.streams import by_blocks, by_document, cut, first, repeated, shuffled, without_repeats
 from mtloop.text.files import read_lines

@@ -8,13 +8,13 @@ from mtloop.core.errors import InputError
 
 
 @dataclass(frozen=True)
-class Layout:
+class StreamLayout:
     """`lines` of data, the last `held_out` of which are the block that is inserted `blocks` times.
 
     The block stands at the very start, at regular intervals and at the very end; nothing in an id or an answer tells
     it from the rest. `at` and `block` take constant time, so no position costs more than another.
 
-    >>> layout = Layout(lines=6, held_out=2, blocks=3)
+    >>> layout = StreamLayout(lines=6, held_out=2, blocks=3)
     >>> len(layout), [layout.at(position) for position in range(len(layout))]
     (10, [4, 5, 0, 1, 4, 5, 2, 3, 4, 5])
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import Learner, Particular
+from mtloop.core.protocols import DeclaresFeedback, Learner
 from mtloop.core.serialisation import dumps
 from mtloop.core.types import PostEdit, Proposal, Segment, Step, Truth
 
@@ -80,11 +80,11 @@ def _measured(experiment: Experiment, most: int, path: Path) -> Reliability | No
 
 
 def _learns(learner: Learner) -> bool:
-    return PostEdit in learner.learns_from if isinstance(learner, Particular) else True
+    return PostEdit in learner.learns_from if isinstance(learner, DeclaresFeedback) else True
 
 
 def _read(path: Path, key: str, documents: Sequence[Document]) -> Reliability | None:
-    from mtloop.metrics.reliability import HeldOut, Reliability
+    from mtloop.metrics.reliability import HeldOutThird, Reliability
 
     table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if table.get("of") != key:
@@ -92,7 +92,7 @@ def _read(path: Path, key: str, documents: Sequence[Document]) -> Reliability | 
     rests = [document[len(document) * 2 // 3 :] for document in documents]
     return Reliability(
         tuple(
-            HeldOut(rest[0][0].document, *(_steps(rest, texts[stand]) for stand in STANDS))
+            HeldOutThird(rest[0][0].document, *(_steps(rest, texts[stand]) for stand in STANDS))
             for rest, texts in zip(rests, table["texts"], strict=True)
         )
     )

@@ -15,7 +15,7 @@ import click
 
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.loop import Delay
-from mtloop.core.processes import Children
+from mtloop.core.processes import ChildProcesses
 from mtloop.core.record import record
 from mtloop.core.trace import Trace
 from mtloop.core.types import Step
@@ -32,7 +32,7 @@ def at_home(task: BanditTask, entrants: Sequence[Entrant], out: Path, jobs: int,
     if jobs == 1:
         traces = [run_one(task, entrant, out) for entrant in entrants]
     else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool, Children():
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool, ChildProcesses():
             begun = [pool.submit(run_one, task, entrant, out) for entrant in entrants]
             traces = [one.result() for one in begun]
     steps = _read(entrants, traces)
@@ -64,7 +64,7 @@ def on_service(
     out.mkdir(parents=True, exist_ok=True)
     traces = [out / f"{entrant.method}.jsonl" for entrant in entrants]
     joined = [_join(service, task, key_file, *both) for both in zip(entrants, traces, strict=True)]
-    with ThreadPoolExecutor(jobs) as pool, Children() as children:
+    with ThreadPoolExecutor(jobs) as pool, ChildProcesses() as children:
         list(pool.map(partial(_run, children), joined))
     show(BanditResults(_read(entrants, traces), oracle=_steps(oracle)), out)
 
@@ -101,7 +101,7 @@ def _join(service: str, task: str, key_file: Path, entrant: Entrant, trace: Path
     return arguments + [word for name, value in entrant.settings.items() for word in ("--set", f"{name}={value}")]
 
 
-def _run(children: Children, arguments: list[str]) -> None:
+def _run(children: ChildProcesses, arguments: list[str]) -> None:
     done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()

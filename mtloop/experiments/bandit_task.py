@@ -13,7 +13,7 @@ from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
 from mtloop.data import cut, parse_columns, read
-from mtloop.data.stream_layout import Layout
+from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rater import Rater
 from mtloop.judges.rewards import noise_of, sentence_reward
 from mtloop.methods.compatibility import refuse_deaf
@@ -56,10 +56,10 @@ class BanditTask:
         return pairs
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> StreamLayout:
         if self.blocks and not self.held_out:
             raise InputError("--blocks lays in a held-out block: say how long it is with --held-out")
-        return Layout(len(self._pairs), self.held_out, self.blocks)
+        return StreamLayout(len(self._pairs), self.held_out, self.blocks)
 
     def stream(self) -> list[tuple[Segment, Truth]]:
         found = (self._pairs[self.layout.at(place)] for place in range(len(self.layout)))

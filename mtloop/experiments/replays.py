@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mtloop.core.plural import many
 from mtloop.core.types import JSON
-from mtloop.core.wording import many
 from mtloop.report.chart import Axis, Band, Chart, Series
 from mtloop.selection.findings import Checkpoint, Effort, Gold, checkpoints, effort, overlap_curve
 from mtloop.selection.policies.registry import make_policy
@@ -19,7 +19,7 @@ POINTS = 200  # of a plotted curve
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class ReplayResult:
     """One policy on one recording."""
 
     policy: str
@@ -31,7 +31,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ReplayPlan:
     """What is the same for all policies of a comparison."""
 
     recording: Recording
@@ -43,7 +43,7 @@ class Plan:
     each: bool
     checkpoints: Sequence[int]
 
-    def result(self, spec: str, *, trace: bool = False) -> Result:
+    def result(self, spec: str, *, trace: bool = False) -> ReplayResult:
         size = len(self.recording.segments)
         policy = make_policy(spec, self.recording.systems, horizon=size, runs=self.runs)
         replay = Replay(self.recording, self.missing, decimals=self.decimals, top=self.gold.top)
@@ -51,7 +51,9 @@ class Plan:
         order = orders(size, self.runs, self.seed, each=self.each)
         history = replay.run(policy, order, seed=self.seed, keep=sorted(keep), trace=trace)
         found = checkpoints(history, self.gold, self.checkpoints)
-        return Result(spec, self.missing, self.gold, history, found, effort(history, self.gold, self.recording.ratings))
+        return ReplayResult(
+            spec, self.missing, self.gold, history, found, effort(history, self.gold, self.recording.ratings)
+        )
 
     def header_config(self) -> dict[str, Any]:
         return {
@@ -63,7 +65,7 @@ class Plan:
         }
 
 
-def as_json(result: Result) -> dict[str, JSON]:
+def as_json(result: ReplayResult) -> dict[str, JSON]:
     history = result.history
     weights = history.mean_standing(history.iterations).tolist()
     return {
@@ -81,7 +83,7 @@ def as_json(result: Result) -> dict[str, JSON]:
     }
 
 
-def as_table(results: Sequence[Result]) -> str:
+def as_table(results: Sequence[ReplayResult]) -> str:
     """The paper's tables: top 1 and top 3 overlap at each checkpoint; then the effort; then the stops in words."""
     from tabulate import tabulate
 
@@ -97,13 +99,13 @@ def as_table(results: Sequence[Result]) -> str:
 _EFFORT = ("policy", "all ratings", "spent", "to settle", "never settled", "stopped", "of these right")
 
 
-def _row(result: Result) -> list[str]:
+def _row(result: ReplayResult) -> list[str]:
     cells = [f"{point.top1:.2f} {point.top3:.2f}" for point in result.checkpoints]
     ratings = f"{result.checkpoints[-1].ratings:.0f}"
     return [result.policy, result.missing, *cells, ratings, str(result.history.last_change)]
 
 
-def _effort_row(result: Result) -> list[str]:
+def _effort_row(result: ReplayResult) -> list[str]:
     effort = result.effort.to_json()
     names = ("all_ratings", "ratings", "settled")
     of = f"/{effort['runs']}"
@@ -112,7 +114,7 @@ def _effort_row(result: Result) -> list[str]:
     return [result.policy, *(f"{effort[name]:.0f}" for name in names), *counts, right]
 
 
-def _stops(result: Result) -> Iterator[str]:
+def _stops(result: ReplayResult) -> Iterator[str]:
     """The verdict that most runs came to."""
     stops = [stop[1] for stop in result.history.stops if stop is not None]
     if not stops:
@@ -127,7 +129,7 @@ def _stops(result: Result) -> Iterator[str]:
     yield f"\n{result.policy}: stop after {ratings:.0f} ratings: {sure} ({within}; {often})"
 
 
-def weights_chart(result: Result) -> Chart:
+def weights_chart(result: ReplayResult) -> Chart:
     """The paper's figures: how the weights evolve, with the 10th to 90th percentile of the runs as a band."""
     history = result.history
     x = np.array(history.kept, dtype=float)
@@ -142,7 +144,7 @@ def weights_chart(result: Result) -> Chart:
     return Chart("weights", title, Axis("iteration"), Axis("weight"), series)
 
 
-def effort_chart(results: Sequence[Result]) -> Chart:
+def effort_chart(results: Sequence[ReplayResult]) -> Chart:
     """Ratings spent against the top-3 overlap."""
     total = results[0].effort.total
     points = np.unique(np.geomspace(1, max(total, 2), POINTS).astype(int))

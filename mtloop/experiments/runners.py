@@ -18,7 +18,7 @@ from typing import Protocol
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, MtloopError
-from mtloop.core.processes import Children
+from mtloop.core.processes import ChildProcesses
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.tuning.toml_writer import to_toml
 
@@ -81,10 +81,10 @@ class Processes:
     snapshot: int = 100
 
     def __call__(self, works: Sequence[Work]) -> list[str]:
-        with ThreadPoolExecutor(self.jobs) as pool, Children() as children:
+        with ThreadPoolExecutor(self.jobs) as pool, ChildProcesses() as children:
             return list(pool.map(partial(self._one, children), works))
 
-    def _one(self, children: Children, work: Work) -> str:
+    def _one(self, children: ChildProcesses, work: Work) -> str:
         work.describe()
         if work.done:
             return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mtloop.bandits.oracle import Informed
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import Learner, Particular
+from mtloop.core.protocols import DeclaresFeedback, Learner
 from mtloop.core.types import Feedback, PostEdit, Reward
 
 ANSWERS: dict[type[Feedback], str] = {
@@ -25,7 +25,7 @@ def refuse_informed(learner: Learner, method: str) -> None:
 
 def refuse_deaf(learner: Learner, method: str, answer: type[Feedback]) -> None:
     """A learner that learns, but not from this kind of answer, would sit through it all and learn nothing."""
-    kinds = learner.learns_from if isinstance(learner, Particular) else ()
+    kinds = learner.learns_from if isinstance(learner, DeclaresFeedback) else ()
     if kinds and answer not in kinds:
         wanted = " or ".join(kind.__name__ for kind in kinds)
         raise InputError(f"method {method} learns from {wanted}, and {ANSWERS[answer]}")

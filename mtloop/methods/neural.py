@@ -123,12 +123,12 @@ def learning(
     average: float = 0.0,
 ) -> dict[str, Any]:
     """What every method can be told: how to search, how long to learn, and what keeps it honest."""
-    from mtloop.nmt.regularisation import Honesty
+    from mtloop.nmt.regularisation import Regularisation
 
     if beams < 1 or updates < 0 or not enough >= 1:
         raise InputError("beams are 1 or more, updates 0 or more, and enough, a perplexity, is 1 or more")
     told = {"beams": beams, "updates": updates, "enough": enough, "piece": piece}
-    return told | {"honesty": Honesty(kl, replay, surprise, average)}
+    return told | {"honesty": Regularisation(kl, replay, surprise, average)}
 
 
 SCOPES: dict[str, Callable[..., Scope]] = {

@@ -56,7 +56,7 @@ class Moving:
     def moving(self, model: Marian, rates: Mapping[str, float]) -> Scope:
         """The scope, and its optimiser around it; `rates` are those of SGD."""
         from mtloop.methods.neural import make_scope
-        from mtloop.nmt.scopes.adam import Adam, Movable
+        from mtloop.nmt.scopes.adam import AdamScope, Movable
 
         if self.piece < 1:
             raise InputError(f"piece = {self.piece}; expected the tokens of a piece, 1 or more")
@@ -70,7 +70,7 @@ class Moving:
             return scope
         if not isinstance(scope, Movable):
             raise InputError(f"scope {self.scope} steps and shrinks by its own rule; take optimiser=sgd")
-        return Adam(scope)
+        return AdamScope(scope)
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Drawing(Moving):
 
     def explorer(self, baseline: Baseline) -> ExpectedLoss:
         from mtloop.bandits.neural.explorers import ExpectedLoss
-        from mtloop.nmt.engine.truncation import Cut
+        from mtloop.nmt.engine.truncation import Truncation
 
-        return ExpectedLoss(baseline, Cut(self.best, self.mass), self.explore, self.dropout, self.blame, self.kl)
+        return ExpectedLoss(baseline, Truncation(self.best, self.mass), self.explore, self.dropout, self.blame, self.kl)
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ def smt_el_cv_adadelta(model: Base, *, size: int = 50, temperature: float = 1.0,
 
 def smt_szo_cv_adam(model: Base, *, rate: float = 1e-3, spread: float = 0.1, seed: int = 1) -> Learner:
     """One-point zeroth order: the best translation under weights moved by a standard Gaussian times `spread`."""
-    from mtloop.bandits.statistical.bandit_smt import BanditSMT, ZerothOrder
+    from mtloop.bandits.statistical.bandit_smt import BanditSMT, WeightPerturbation
     from mtloop.bandits.statistical.optimisers import Adam
 
     if rate <= 0 or spread <= 0:
         raise InputError("rate and spread are more than 0")
-    return BanditSMT(model.engine(), ZerothOrder(spread), Adam(rate), method="smt-szo-cv-adam", seed=seed)
+    return BanditSMT(model.engine(), WeightPerturbation(spread), Adam(rate), method="smt-szo-cv-adam", seed=seed)
 
 
 def limsi_ucb1(model: Base, *, size: int = 50, ridge: float = PENALTY, seed: int = 1) -> Learner:
@@ -71,7 +71,7 @@ STATISTICAL_BANDITS: dict[str, Callable[..., Learner]] = {
 
 
 def _smt_el(model: Base, method: str, optimiser: str, rate: float, size: int, temperature: float, seed: int) -> Learner:
-    from mtloop.bandits.statistical.bandit_smt import BanditSMT, ExpectedLoss
+    from mtloop.bandits.statistical.bandit_smt import BanditSMT, NBestExpectedLoss
     from mtloop.bandits.statistical.optimisers import Adadelta, Adam
 
     if optimiser not in ("adam", "adadelta"):
@@ -79,7 +79,7 @@ def _smt_el(model: Base, method: str, optimiser: str, rate: float, size: int, te
     if rate <= 0 or size < 2 or temperature <= 0:
         raise InputError("rate and temperature are more than 0, size (candidates a sentence) is at least 2")
     chosen = Adam(rate) if optimiser == "adam" else Adadelta()
-    return BanditSMT(model.engine(), ExpectedLoss(size, temperature), chosen, method=method, seed=seed)
+    return BanditSMT(model.engine(), NBestExpectedLoss(size, temperature), chosen, method=method, seed=seed)
 
 
 def _limsi(model: Base, variant: Variant, size: int, ridge: float, seed: int) -> Learner:

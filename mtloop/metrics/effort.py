@@ -35,7 +35,7 @@ class Interaction:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class WordPredictionCounts:
     """How many of a text's words an interactive system had right when it was their turn."""
 
     words_right: int
@@ -69,7 +69,7 @@ def simulate(complete: Completer, reference: str) -> Interaction:
     return Interaction(keystrokes, mouse, len(reference))
 
 
-def predict_words(complete: Completer, reference: str) -> Prediction:
+def predict_words(complete: Completer, reference: str) -> WordPredictionCounts:
     """Ask for each word of the reference (whitespace between words), given exactly what stands before it.
 
     >>> predict_words(lambda prefix: prefix + "the house", "the green house")
@@ -78,7 +78,7 @@ def predict_words(complete: Completer, reference: str) -> Prediction:
     spans = _word_spans(reference)
     suggested = (_suggestion(complete, reference[:start])[start:] for start, _ in spans)
     right = sum(text.split()[:1] == [reference[a:b]] for text, (a, b) in zip(suggested, spans, strict=True))
-    return Prediction(right, len(spans))
+    return WordPredictionCounts(right, len(spans))
 
 
 class StaticCompleter:

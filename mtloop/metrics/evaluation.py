@@ -19,7 +19,7 @@ from mtloop.metrics.slope import Slope
 
 
 @dataclass(frozen=True)
-class Result:
+class SystemResult:
     """One cell: a system's score, and how it compares with the baseline's."""
 
     system: str
@@ -76,11 +76,11 @@ class Evaluation:
         for name, other in others:
             _check_same_stream(first, steps, name, other)
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[SystemResult]:
         """Every system, every metric, in the order asked for."""
         for system in self.systems:
             for metric in self.metrics:
-                yield Result(system, self.score(system, metric), self.comparison(system, metric))
+                yield SystemResult(system, self.score(system, metric), self.comparison(system, metric))
 
     def scores(self, system: str) -> list[Score]:
         """In the order of `metrics`."""

@@ -16,7 +16,7 @@ from mtloop.text.units import Units
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutThird:
     """The last third of one document as three systems translate it; none of them learned from it."""
 
     document: str
@@ -39,7 +39,7 @@ class HeldOutScores:
 class Reliability:
     """What `reliability` found, document by document; any metric can be asked about it."""
 
-    documents: tuple[HeldOut, ...]
+    documents: tuple[HeldOutThird, ...]
 
     def scores(self, metric: Additive) -> list[HeldOutScores]:
         """The three scores of every document (Figure 5 of the 2012 paper)."""
@@ -81,7 +81,7 @@ def reliability(
             pass
         ada.append(_translated(rest, learner))
     held = (
-        HeldOut(_name(rest, number), _translated(rest, baseline), before, _translated(rest, learner))
+        HeldOutThird(_name(rest, number), _translated(rest, baseline), before, _translated(rest, learner))
         for number, ((_, rest), before) in enumerate(zip(cut, ada, strict=True), start=1)
     )
     return Reliability(tuple(held))

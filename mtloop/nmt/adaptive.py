@@ -13,16 +13,16 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment
 from mtloop.nmt.decoding.copying import Copying
 from mtloop.nmt.decoding.memory import Memory, Remembered, looked_at
-from mtloop.nmt.decoding.source_words import Words
+from mtloop.nmt.decoding.source_words import SourceWords
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.byte_spelling import Spelling
 from mtloop.nmt.engine.lesson import Lesson, study
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Advice, Found, Limits, beam, greedy
-from mtloop.nmt.regularisation import Honesty
+from mtloop.nmt.engine.search import Advice, Found, LengthLimits, beam, greedy
+from mtloop.nmt.regularisation import Regularisation
 from mtloop.nmt.scopes.scope import Frozen, NotFinite, Scope, base_of
-from mtloop.nmt.scopes.weight_average import Average
-from mtloop.text.pair_filter import Guard
+from mtloop.nmt.scopes.weight_average import WeightAverage
+from mtloop.text.pair_filter import PairFilter
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 PIECE = 48  # tokens: models that learned from single sentences lose what comes after the first few
@@ -49,11 +49,11 @@ class AdaptiveNMT:
         longest: int = 256,
         hopeless: float = 14.0,
         harm: float = 2.0,
-        guard: Guard | None = None,
-        limits: Limits | None = None,
+        guard: PairFilter | None = None,
+        limits: LengthLimits | None = None,
         memory: Memory | None = None,
         copying: Copying | None = None,
-        honesty: Honesty | None = None,
+        honesty: Regularisation | None = None,
     ) -> None:
         """`piece`: tokens of source, beyond which it is cut between sentences to be translated.
 
@@ -68,9 +68,9 @@ class AdaptiveNMT:
         self.beams, self.updates, self.enough = beams, updates, enough
         self.piece, self.longest = min(piece, longest), longest
         self.hopeless, self.harm = hopeless, harm
-        self.guard, self.limits = guard or Guard(), limits or Limits()
-        self.memory, self.copying, self.honesty = memory, copying, honesty or Honesty()
-        self.average = Average(scope, self.honesty.average) if self.honesty.average else None
+        self.guard, self.limits = guard or PairFilter(), limits or LengthLimits()
+        self.memory, self.copying, self.honesty = memory, copying, honesty or Regularisation()
+        self.average = WeightAverage(scope, self.honesty.average) if self.honesty.average else None
         self.lessons_ = self.updates_ = 0
         self._encoded: Encoded | None = None  # the source read last: who translates it is likely to learn from it next
 
@@ -99,7 +99,7 @@ class AdaptiveNMT:
 
     def search(self, source: str, prefix: str = "") -> list[Found]:
         """The best translations of one piece, best first; beam search gives as many as it has beams."""
-        speaker: Average | Scope = self.average or self.scope
+        speaker: WeightAverage | Scope = self.average or self.scope
         ids, model, bias = self.model.source.encode(source), speaker.model, speaker.extra_bias
         encoded = model.encode(ids) if self.average else self._read(ids)
         advice = self._advice(encoded)
@@ -112,7 +112,7 @@ class AdaptiveNMT:
         spelling = Spelling.of(encoded.ids, self.model.source, self.model.target)
         if self.memory is None and self.copying is None:
             return [spelling] if spelling else []
-        words = Words.of(encoded.ids, self.model.source)
+        words = SourceWords.of(encoded.ids, self.model.source)
         push = self.copying.of(words, self._spell, self.model.target.pieces) if self.copying else None
         recalled = self.memory.recall(words) if self.memory is not None else None
         return [advice for advice in (push, recalled, spelling) if advice is not None]
@@ -183,7 +183,7 @@ class AdaptiveNMT:
     def _keep(self, source: str, target: str, ids: list[int], lesson: Lesson) -> None:
         if self.memory is None and self.copying is None:
             return
-        words = Words.of(ids, self.model.source)
+        words = SourceWords.of(ids, self.model.source)
         if self.copying:
             self.copying.learn(words, target)
         if self.memory is not None:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Honesty:
+class Regularisation:
     """All off by default.
 
     `kl`: so much of the wish is what the frozen base thinks of the same sentence (a KL term to it), the rest is the

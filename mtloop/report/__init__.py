@@ -10,7 +10,7 @@ from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, need
 
 if TYPE_CHECKING:
-    from mtloop.metrics.evaluation import Evaluation, Result
+    from mtloop.metrics.evaluation import Evaluation, SystemResult
     from mtloop.report.learning_curves import LearningCurves
 
 Progress: TypeAlias = Callable[[Iterable[Any], int, str], Iterable[Any]]
@@ -25,7 +25,7 @@ def write_report(
     pictures: Sequence[str] = ("png",),
     title: str | None = None,
     command: str = "",
-    results: Sequence[Result] | None = None,
+    results: Sequence[SystemResult] | None = None,
     study: LearningCurves | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mtloop.core.types import Score
 from mtloop.metrics.base import Additive, Array
 from mtloop.metrics.effort import crossover
-from mtloop.metrics.evaluation import Evaluation, Result
+from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.slope import Fit, Slope, fit
 from mtloop.metrics.titles import title
 from mtloop.report.chart import Axis, Band, Chart, Series
@@ -40,7 +40,7 @@ class Charts:
         return len(self.slopes) + len(self.curves) + len(self.differences) + len(self.figures)
 
 
-def make_charts(evaluation: Evaluation, results: Sequence[Result], figures: tuple[Chart, ...] = ()) -> Charts:
+def make_charts(evaluation: Evaluation, results: Sequence[SystemResult], figures: tuple[Chart, ...] = ()) -> Charts:
     """Every chart that the evaluation has the metrics and the baseline for; `results` are those of `evaluation`."""
     slopes = [metric for metric in evaluation.metrics if isinstance(metric, Slope)]
     compared = evaluation.additive if evaluation.baseline is not None else []
@@ -89,7 +89,7 @@ def difference(evaluation: Evaluation, metric: Additive) -> Chart:
     )
 
 
-def slope_fit(evaluation: Evaluation, slope: Slope, results: Sequence[Result]) -> Chart:
+def slope_fit(evaluation: Evaluation, slope: Slope, results: Sequence[SystemResult]) -> Chart:
     """The errors of the blocks and the learning curve y = a x^b through them (2012)."""
     scores = {result.system: result.score for result in results if result.score.name == slope.name}
     blocks = len(evaluation.ends(slope.words))

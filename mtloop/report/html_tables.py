@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mtloop.core.protocols import Metric
 from mtloop.core.types import Score
-from mtloop.metrics.evaluation import Evaluation, Result
+from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.significance import Comparison
 from mtloop.metrics.slope import Slope
 from mtloop.metrics.titles import title
@@ -17,7 +17,7 @@ _ARROWS = {True: ("↑", "higher is better"), False: ("↓", "lower is better")}
 _SIGNS = {"learning": "▼", "forgetting": "▲"}
 
 
-def score_table(evaluation: Evaluation, results: Sequence[Result]) -> Markup:
+def score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Markup:
     """Systems by metrics; the best of a column is bold, what differs from the baseline has stars."""
     metrics = [metric for metric in evaluation.metrics if not isinstance(metric, Slope)]
     names = {metric.name for metric in metrics}
@@ -28,7 +28,7 @@ def score_table(evaluation: Evaluation, results: Sequence[Result]) -> Markup:
     return _table("Scores of the whole stream", head, rows)
 
 
-def slope_table(evaluation: Evaluation, results: Sequence[Result]) -> Markup:
+def slope_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Markup:
     """One line a system and slope: how much of its errors each doubling of the text leaves."""
     slopes = {metric.name: metric for metric in evaluation.metrics if isinstance(metric, Slope)}
     rows = [_slope_row(result, slopes[result.score.name]) for result in results if result.score.name in slopes]
@@ -44,14 +44,14 @@ def _heading(metric: Metric) -> Markup:
 
 
 def _score_row(
-    system: str, baseline: str | None, results: Sequence[Result], best: Mapping[str, float | None]
+    system: str, baseline: str | None, results: Sequence[SystemResult], best: Mapping[str, float | None]
 ) -> list[Markup]:
     role = element("small", "baseline") if system == baseline else ""
     head = element("th", element("bdi", system), role, scope="row")
     return [head, *(_score_cell(result, best[result.score.name]) for result in results if result.system == system)]
 
 
-def _score_cell(result: Result, best: float | None) -> Markup:
+def _score_cell(result: SystemResult, best: float | None) -> Markup:
     score, comparison = result.score, result.comparison
     stars = element("span", comparison.mark if comparison else "", class_="stars")
     small = _difference(comparison) if comparison else ""
@@ -75,7 +75,7 @@ def _counts(score: Score) -> str | None:
     return f"{score.numerator:,g} of {score.denominator:,g}"
 
 
-def _best(metric: Metric, results: Iterable[Result]) -> float | None:
+def _best(metric: Metric, results: Iterable[SystemResult]) -> float | None:
     """The best value of a column; nobody is best where all are alike or the metric has no better side."""
     values = {result.score.value for result in results if result.score.name == metric.name and result.score.defined}
     higher = getattr(metric, "higher_is_better", None)
@@ -84,7 +84,7 @@ def _best(metric: Metric, results: Iterable[Result]) -> float | None:
     return max(values) if higher else min(values)
 
 
-def _slope_row(result: Result, slope: Slope) -> list[Markup]:
+def _slope_row(result: SystemResult, slope: Slope) -> list[Markup]:
     score, verdict = result.score, str(result.score.detail.get("verdict", ""))
     low, high = (f"{limit:.1f}" for limit in score.interval) if score.interval and score.defined else ("", "")
     cells = {
@@ -111,7 +111,7 @@ def _table(caption: str, head: Sequence[Markup], rows: Iterable[Sequence[Markup]
     return element("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
-def signatures(metrics: Sequence[Metric], results: Sequence[Result]) -> Iterator[Markup]:
+def signatures(metrics: Sequence[Metric], results: Sequence[SystemResult]) -> Iterator[Markup]:
     """How every number was made; a signature that depends on the system comes once for each."""
     for metric in metrics:
         told = dict.fromkeys(result.score.signature for result in results if result.score.name == metric.name)

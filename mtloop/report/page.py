@@ -13,7 +13,7 @@ from importlib.resources import files
 from string import Template
 
 from mtloop.core.types import JSON
-from mtloop.metrics.evaluation import Evaluation, Result
+from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.report import plotly_charts
 from mtloop.report.chart import Chart
 from mtloop.report.evaluation_charts import FEW, Charts, looks
@@ -33,7 +33,7 @@ class Page:
     """All that a page is made of; `html` puts it together."""
 
     evaluation: Evaluation
-    results: Sequence[Result]
+    results: Sequence[SystemResult]
     charts: Charts
     title: str
     command: str = ""

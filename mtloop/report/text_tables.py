@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
-from mtloop.metrics.evaluation import Evaluation, Result
+from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.titles import title
 
 
-def as_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
+def as_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
     from tabulate import tabulate
 
     width = len(evaluation.metrics)
@@ -24,7 +24,7 @@ def as_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
     return "\n".join([table, *_notes(evaluation, results), ""])
 
 
-def relative_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
+def relative_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
     """The baseline's scores, and every other system's difference in per cent of them (the 2019 paper's Table 5)."""
     from tabulate import tabulate
 
@@ -36,24 +36,24 @@ def relative_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
     return tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * width)) + "\n"
 
 
-def _relative(result: Result, base: Result) -> str:
+def _relative(result: SystemResult, base: SystemResult) -> str:
     if not (result.score.defined and base.score.defined and base.score.value):
         return "-"
     mark = result.comparison.mark if result.comparison else ""
     return f"{100 * (result.score.value / base.score.value - 1):+.1f} %{mark}"
 
 
-def as_json(evaluation: Evaluation, results: Sequence[Result]) -> str:
+def as_json(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
     rows = [_without_nan(result.to_json()) for result in results]
     return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def as_csv(evaluation: Evaluation, results: Sequence[Result]) -> str:
+def as_csv(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
     columns = ["system", "name", "value", "numerator", "denominator", "signature", "difference", "p"]
     return _csv(columns, ([_csv_cell(result, column) for column in columns] for result in results))
 
 
-FORMS: dict[str, Callable[[Evaluation, Sequence[Result]], str]] = {
+FORMS: dict[str, Callable[[Evaluation, Sequence[SystemResult]], str]] = {
     "table": as_table,
     "json": as_json,
     "csv": as_csv,
@@ -73,7 +73,7 @@ def curves_csv(evaluation: Evaluation) -> str:
     return _csv(["segment", *columns], ([n, *map(_blank_nan, row)] for n, row in enumerate(rows, start=1)))
 
 
-def _notes(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[str]:
+def _notes(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[str]:
     """Under the table: what the marks mean, what slopes say, and how every number was made."""
     if evaluation.baseline is not None:
         yield f"\n* p < 0.05, ** p < 0.01, *** p < 0.001 against {evaluation.baseline}"
@@ -86,7 +86,7 @@ def _notes(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[str]:
         yield f"  {title(result.score.name)}: {result.score.signature}"
 
 
-def _slope_note(result: Result) -> str:
+def _slope_note(result: SystemResult) -> str:
     score, detail = result.score, result.score.detail
     if score.interval is None:
         return f"{result.system} {title(score.name)}: {detail['verdict']}"
@@ -103,7 +103,7 @@ def _csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _csv_cell(result: Result, column: str) -> JSON:
+def _csv_cell(result: SystemResult, column: str) -> JSON:
     if column in ("difference", "p"):
         comparison = result.comparison
         if comparison is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mtloop.core.types import Score
 from mtloop.metrics.base import Additive
-from mtloop.metrics.evaluation import Evaluation, Result
+from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.slope import Slope
 from mtloop.metrics.titles import title
 from mtloop.report.corrections import corrections
@@ -16,18 +16,18 @@ from mtloop.report.wording import chosen, fitted, p_value, signed
 UNFAIR = "-unfair"  # how the names of systems end that have seen the answers; their slopes are what they are for
 
 
-def verdict(evaluation: Evaluation, results: Sequence[Result]) -> Markup:
+def verdict(evaluation: Evaluation, results: Sequence[SystemResult]) -> Markup:
     """Who learns, then the first metric against the baseline."""
     clauses = [*_learning(evaluation, results), *_quality(evaluation, _fair(results))]
     return join([join(clauses, "; "), "."]) if clauses else Markup()
 
 
-def _fair(results: Sequence[Result]) -> list[Result]:
+def _fair(results: Sequence[SystemResult]) -> list[SystemResult]:
     """Without those that learn each block before they translate it: what they get right was told them."""
     return [result for result in results if not result.system.endswith(UNFAIR)]
 
 
-def _learning(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Markup]:
+def _learning(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
     """By the errors of each block if they were fitted, else by the first slope there is; the others may object.
 
     Where no slope shows anything, which takes a long stream, what corrections brought comes first.
@@ -52,7 +52,7 @@ def _learning(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Mar
         yield _nothing_shown(others, objections)
 
 
-def _scores(slope: Slope, results: Sequence[Result]) -> dict[str, Score]:
+def _scores(slope: Slope, results: Sequence[SystemResult]) -> dict[str, Score]:
     return {result.system: result.score for result in results if result.score.name == slope.name}
 
 
@@ -126,7 +126,7 @@ def _doubling(score: Score) -> str:
     return f"each doubling of the text leaves {score.value:.1f} % of its errors, 95 % interval {low:.1f} to {high:.1f}"
 
 
-def _quality(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Markup]:
+def _quality(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
     metric = next(iter(evaluation.additive), None)
     if metric is None:
         return
@@ -140,7 +140,7 @@ def _quality(evaluation: Evaluation, results: Sequence[Result]) -> Iterator[Mark
         yield _best(max(rows, key=lambda row: sign * row.score.value), metric, len(rows))
 
 
-def _against(result: Result, baseline: str, metric: Additive, systems: int) -> Markup:
+def _against(result: SystemResult, baseline: str, metric: Additive, systems: int) -> Markup:
     comparison = result.comparison
     assert comparison is not None
     better = (comparison.difference > 0) == metric.higher_is_better
@@ -155,7 +155,7 @@ def _against(result: Result, baseline: str, metric: Additive, systems: int) -> M
     return join(["over the whole stream ", _name(result.system), *words])
 
 
-def _best(result: Result, metric: Additive, systems: int) -> Markup:
+def _best(result: SystemResult, metric: Additive, systems: int) -> Markup:
     place = "is best with" if systems > 1 else "has"
     tested = "; no baseline was given, so no difference was tested" if systems > 1 else ""
     value = f" {place} {title(metric.name)} {result.score}{tested}"

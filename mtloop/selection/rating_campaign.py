@@ -21,7 +21,7 @@ from mtloop.core.trace import Retract, Trace
 from mtloop.core.types import Proposal, Scores, Segment, Step
 from mtloop.selection.policies.race import Race
 from mtloop.selection.raters import ENOUGH, Habit, Rating, habits, standardised
-from mtloop.selection.rating_log import Ledger, check_rater
+from mtloop.selection.rating_log import RatingLog, check_rater
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class CampaignPlan:
 
 
 @dataclass(frozen=True)
-class Task:
+class RatingItem:
     """A translation to rate. Which systems it is of is not for the rater's eyes."""
 
     segment: str
@@ -86,7 +86,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Standing:
+class CampaignStatus:
     """Where a campaign is: means on [0, 1], ratings a system, who is still asked about, the raters, the verdict."""
 
     means: Mapping[str, float]
@@ -105,10 +105,10 @@ class Standing:
 class Campaign:
     """Picks what to show, takes ratings, and says when there is nothing left to find out."""
 
-    def __init__(self, plan: CampaignPlan, ledger: Ledger) -> None:
+    def __init__(self, plan: CampaignPlan, ledger: RatingLog) -> None:
         self.plan, self.ledger = plan, ledger
 
-    def next(self, rater: str, busy: Collection[tuple[str, str]] = ()) -> Task | None:
+    def next(self, rater: str, busy: Collection[tuple[str, str]] = ()) -> RatingItem | None:
         """What this rater should see next; None when the campaign has its answer or nothing is left.
 
         A rater stays on a segment until all systems still in question are rated on it, so that they are compared by the
@@ -123,14 +123,14 @@ class Campaign:
         seen = set(_cells(_shown(traces.get(rater))))
         return self._pick(race, done, seen, _segments(traces.get(rater)))
 
-    def rate(self, rater: str, task: Task, score: float) -> None:
+    def rate(self, rater: str, task: RatingItem, score: float) -> None:
         """Take a rating from 0 to 100."""
         if not 0 <= score <= 100:
             raise InputError(f"score {score:g}; expected a number from 0 to 100")
         value = score / 100
         self._append(rater, task, Scores(dict.fromkeys(task.systems, value), check_rater(rater)))
 
-    def skip(self, rater: str, task: Task) -> None:
+    def skip(self, rater: str, task: RatingItem) -> None:
         """This rater does not want to rate this; nobody else is kept from it."""
         self._append(rater, task, None)
 
@@ -145,7 +145,7 @@ class Campaign:
         self.ledger.append(rater, Retract(given[-1].index))
         return given[-1]
 
-    def standing(self) -> Standing:
+    def standing(self) -> CampaignStatus:
         """Where the campaign is now."""
         traces = self.ledger.events()
         race, ratings = self._race(traces), self._ratings(traces)
@@ -156,13 +156,13 @@ class Campaign:
         asked = tuple(np.array(race.systems)[race.asking_[0]].tolist()) if race.verdict() is None else ()
         done = {cell for trace in traces.values() for cell in _cells(_valid(trace))}
         left = sum((segment, system) not in done for segment in self._order for system in asked)
-        return Standing(race.weights(), counts, asked, habits(ratings), race.verdict(), left)
+        return CampaignStatus(race.weights(), counts, asked, habits(ratings), race.verdict(), left)
 
     def ratings(self) -> list[Rating]:
         """Everything that was rated and not taken back, as given."""
         return self._ratings(self.ledger.events())
 
-    def _append(self, rater: str, task: Task, feedback: Scores | None) -> None:
+    def _append(self, rater: str, task: RatingItem, feedback: Scores | None) -> None:
         trace = self.ledger.events().get(check_rater(rater))
         index = len(trace.steps) if trace else 0
         segment, asked = Segment(task.segment, task.source), [*task.systems]
@@ -197,7 +197,7 @@ class Campaign:
 
     def _pick(
         self, race: Race, done: set[tuple[str, str]], seen: set[tuple[str, str]], begun: Sequence[str]
-    ) -> Task | None:
+    ) -> RatingItem | None:
         asking = [name for name, asked in zip(race.systems, race.asking_[0], strict=True) if asked]
         for segment in [*begun[-1:], *self._order]:
             for system in self._blind(asking, segment):
@@ -205,12 +205,12 @@ class Campaign:
                     return self._task(segment, system)
         return None
 
-    def _task(self, segment: str, system: str) -> Task:
+    def _task(self, segment: str, system: str) -> RatingItem:
         place = int(segment) - 1
         text = self.plan.outputs[system][place]
         same = tuple(name for name, lines in self.plan.outputs.items() if lines[place] == text)
         reference = self.plan.references[place] if self.plan.references else ""
-        return Task(segment, self.plan.sources[place], text, same, reference)
+        return RatingItem(segment, self.plan.sources[place], text, same, reference)
 
     @cached_property
     def _order(self) -> list[str]:

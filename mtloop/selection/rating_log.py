@@ -14,7 +14,7 @@ from mtloop.core.trace import Event, Header, Trace, TraceWriter
 _NAME = re.compile(r"[\w.@-]{1,64}")
 
 
-class Ledger(Protocol):
+class RatingLog(Protocol):
     """Remembers events by rater, in order. When `append` returns, the event is kept whatever happens next."""
 
     def events(self) -> Mapping[str, Trace]: ...
@@ -22,7 +22,7 @@ class Ledger(Protocol):
     def append(self, rater: str, event: Event) -> None: ...
 
 
-class FolderLedger:
+class FolderRatingLog:
     """A trace a rater: raters in different terminals never write to the same file.
 
     Files that did not grow since they were read are not read again. Close it, or use it in a `with`.
@@ -54,7 +54,7 @@ class FolderLedger:
             writer.close()
         self._writers.clear()
 
-    def __enter__(self) -> FolderLedger:
+    def __enter__(self) -> FolderRatingLog:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

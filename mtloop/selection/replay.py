@@ -11,7 +11,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
 from mtloop.core.types import Proposal, Scores, Segment, Step
 from mtloop.judges.missing_ratings import Missing, rounded
-from mtloop.selection.policies.batch_policy import Array, Batch, Draw, Mask, Places
+from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw, Mask, Places
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Replay:
         self._names = [segment.id for segment in recording.segments]
 
     def run(
-        self, policy: Batch, order: Places, *, seed: int = 0, keep: Sequence[int] = (), trace: bool = False
+        self, policy: BatchPolicy, order: Places, *, seed: int = 0, keep: Sequence[int] = (), trace: bool = False
     ) -> History:
         """All iterations; `keep` names those at which standings are kept, `trace` records the first run's steps."""
         if policy.systems != self.recording.systems:
@@ -107,7 +107,7 @@ class Replay:
 
     def _turn(
         self,
-        policy: Batch,
+        policy: BatchPolicy,
         places: Places,
         rng: np.random.Generator,
         fallback: Missing,
@@ -132,12 +132,12 @@ class Replay:
         counts: Places = new.sum(axis=1)
         return counts
 
-    def _nothing_read(self, policy: Batch, order: Places) -> Mask | None:
+    def _nothing_read(self, policy: BatchPolicy, order: Places) -> Mask | None:
         """Which ratings each run has read; needed only where segments come again, for a rating is paid once."""
         again = order.shape[1] > len(self.recording.segments)
         return np.zeros((*policy.shape, len(self.recording.segments)), bool) if again else None
 
-    def _note(self, history: History, policy: Batch, time: int, spent: Places) -> None:
+    def _note(self, history: History, policy: BatchPolicy, time: int, spent: Places) -> None:
         standing = history.last_standing = policy.standing()
         history.tops[time] = policy.leaders(standing, self.top)
         history.mean_tops[time] = policy.leaders(standing.mean(axis=0), self.top)
@@ -148,7 +148,7 @@ class Replay:
             if stop is not None and history.stops[run] is None:
                 history.stops[run] = (time + 1, stop)
 
-    def _blank(self, policy: Batch, order: Places, keep: Sequence[int]) -> History:
+    def _blank(self, policy: BatchPolicy, order: Places, keep: Sequence[int]) -> History:
         time = order.shape[1]
         kept = tuple(sorted({iteration for iteration in keep if 1 <= iteration <= time} | {time}))
         return History(
@@ -165,12 +165,12 @@ class Replay:
     def _ids(self, places: Places) -> list[str]:
         return [self._names[place] for place in places.tolist()]
 
-    def _contexts(self, policy: Batch, places: Places) -> Array | None:
+    def _contexts(self, policy: BatchPolicy, places: Places) -> Array | None:
         if not policy.needs_context:
             return None
         return np.array([policy.see(self.recording.segments[place]) for place in places])
 
-    def _step(self, policy: Batch, index: int, draw: Draw, place: int, told: Array, human: Array) -> Step:
+    def _step(self, policy: BatchPolicy, index: int, draw: Draw, place: int, told: Array, human: Array) -> Step:
         """The first run's turn as the loop would have recorded it."""
         names, segment = self.recording.systems, self.recording.segments[place]
         system, probability = names[int(draw.systems[0])], float(draw.probability[0])
@@ -189,7 +189,7 @@ class Replay:
         return Step(index, proposal, Scores(values, filled=filled))
 
 
-def _own_averages(policy: Batch) -> Array | None:
+def _own_averages(policy: BatchPolicy) -> Array | None:
     """The published code averages what its policy summed up, for EXP3 rewards that are divided by p."""
     if getattr(policy, "variant", "") != "mtol":
         return None

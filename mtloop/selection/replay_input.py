@@ -17,7 +17,7 @@ from mtloop.selection.replay import Recording
 
 
 @dataclass(frozen=True)
-class Question:
+class ReplayInput:
     """Files, and how to read them. Human references are left out, and every system that a pattern matches.
 
     `scale` None: told from the scores, or from their column's name. Without a gold file the gold ranking is that of

@@ -19,7 +19,7 @@ from mtloop.service.accounts.access import HEADER
 from mtloop.service.fast_routes import Express
 from mtloop.service.middleware import Watch
 from mtloop.service.pages import routes as page_routes
-from mtloop.service.problems import AWAY, NOT_FOUND, Problem, Refused, invalid
+from mtloop.service.problems import AWAY, NOT_FOUND, Problem, ProblemError, invalid
 from mtloop.service.settings import Settings
 from mtloop.service.state import Service
 from mtloop.service.tasks import result_routes, run_routes, task_routes
@@ -47,7 +47,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     for router in (task_routes.router, run_routes.router, result_routes.router, operations.router, page_routes.router):
         app.include_router(router)
-    for kind in (Refused, RequestValidationError, HTTPException, SQLAlchemyError, OSError):
+    for kind in (ProblemError, RequestValidationError, HTTPException, SQLAlchemyError, OSError):
         app.add_exception_handler(kind, _answered)
     app.add_exception_handler(Exception, _unexpected)
     app.add_middleware(Express, routes=run_routes.FAST, mend=_answered)
@@ -84,7 +84,7 @@ async def _migrate(store: Store) -> None:
 
 async def _answered(request: Request, error: Exception) -> Response:
     """Whatever a client may be told."""
-    if isinstance(error, Refused):
+    if isinstance(error, ProblemError):
         return error.problem.response()
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]

@@ -30,7 +30,7 @@ class Problem:
         return Response(json.dumps(body), self.status, headers, MEDIA_TYPE)
 
 
-class Refused(Exception):
+class ProblemError(Exception):
     """Ends a request with a problem."""
 
     def __init__(self, problem: Problem) -> None:

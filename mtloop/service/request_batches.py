@@ -15,7 +15,7 @@ A = TypeVar("A")
 LARGEST = 128
 
 
-class Batches(Generic[Q, A]):
+class RequestBatcher(Generic[Q, A]):
     """Collects what is asked for and has it answered together; the answers come in the order of the questions.
 
     When answering fails, each question is answered on its own, so that one cannot spoil the others' answers; unless

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from mtloop.service.accounts.access import Access
-from mtloop.service.accounts.limits import Limits
+from mtloop.service.accounts.limits import RateLimits
 from mtloop.service.settings import Settings
 from mtloop.service.tasks.store import Store
-from mtloop.service.tasks.submissions import Desk
+from mtloop.service.tasks.submissions import Submissions
 from mtloop.service.telemetry import Meters
 
 
@@ -21,15 +21,15 @@ class Service:
     settings: Settings
     store: Store
     access: Access
-    desk: Desk
-    limits: Limits
+    desk: Submissions
+    limits: RateLimits
     meters: Meters
 
     @classmethod
     def of(cls, settings: Settings, meters: Meters) -> Service:
         store = Store.connect(settings.url)
-        limits = Limits(store, settings.rate, settings.quota)
-        return cls(settings, store, Access(store), Desk(store), limits, meters)
+        limits = RateLimits(store, settings.rate, settings.quota)
+        return cls(settings, store, Access(store), Submissions(store), limits, meters)
 
     def forget(self) -> None:
         """Look everything up again."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
-from mtloop.smt.tokens import Casing, Words
+from mtloop.smt.tokens import Casing, SmtTokeniser
 
 FORMAT = 1
 CARD, WORDS = "smt.json", "words.json"
@@ -74,11 +74,11 @@ def describe(
     return Card(dict(weights), dict(rescoring), facts, sizes, digest.hexdigest()[:16])
 
 
-def write_words(folder: Path, words: Words) -> None:
+def write_words(folder: Path, words: SmtTokeniser) -> None:
     table = {"source": words.source.forms, "target": words.target.forms}
     write_text(folder / WORDS, json.dumps(table, ensure_ascii=False))
 
 
-def read_words(folder: Path) -> Words:
+def read_words(folder: Path) -> SmtTokeniser:
     table = json.loads((folder / WORDS).read_text(encoding="utf-8"))
-    return Words(Casing(table["source"]), Casing(table["target"]))
+    return SmtTokeniser(Casing(table["source"]), Casing(table["target"]))

@@ -11,7 +11,7 @@ from typing import Any
 
 from mtloop.core.errors import InputError, UnknownName, need
 from mtloop.smt.card import Card, describe, read_words, write_words
-from mtloop.smt.tokens import Words
+from mtloop.smt.tokens import SmtTokeniser
 
 FEATURES = (
     "word_penalty",
@@ -47,7 +47,7 @@ class Candidate:
 class Thot:
     """A phrase-based model that decodes and learns. One lock: Thot's decoder and its training share tables."""
 
-    def __init__(self, folder: Path, words: Words, card: Card, *, emphasis: int = 1) -> None:
+    def __init__(self, folder: Path, words: SmtTokeniser, card: Card, *, emphasis: int = 1) -> None:
         self.folder, self.words, self.card, self.emphasis = folder, words, card, emphasis
         self._lock = threading.RLock()
         self._model = _load(folder, max(PHRASE, _phrase(card)))

@@ -26,7 +26,7 @@ from mtloop.smt.engine import Candidate, Thot
 from mtloop.smt.foreground import Foreground
 from mtloop.smt.phrases import PhraseTable
 from mtloop.smt.training import build, usable
-from mtloop.text.pair_filter import Guard
+from mtloop.text.pair_filter import PairFilter
 
 LESSONS = "lessons.json"
 LONGEST = 160  # words of a side of a lesson
@@ -173,9 +173,9 @@ class SmtLearner:
         method: str,
         fingerprint: str,
         learns: bool = True,
-        guard: Guard | None = None,
+        guard: PairFilter | None = None,
     ) -> None:
-        self.make, self.method, self.fingerprint, self.guard = make, method, fingerprint, guard or Guard()
+        self.make, self.method, self.fingerprint, self.guard = make, method, fingerprint, guard or PairFilter()
         self.learns = learns
         self.lessons_: list[tuple[str, str]] = []
         self._model: Adapting | None = None

@@ -10,7 +10,7 @@ from pathlib import Path
 from mtloop.core.errors import InputError, need
 from mtloop.core.types import Fields
 from mtloop.smt.card import CARD, Card, read_words
-from mtloop.smt.tokens import Words
+from mtloop.smt.tokens import SmtTokeniser
 
 Lookup = Callable[[str], str | None]
 
@@ -24,7 +24,7 @@ class Lexicon:
     """
 
     lookup: Lookup
-    words: Words = field(default_factory=Words)
+    words: SmtTokeniser = field(default_factory=SmtTokeniser)
 
     @classmethod
     def read(cls, path: str | Path) -> Lexicon:

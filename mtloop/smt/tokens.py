@@ -36,7 +36,7 @@ class Casing:
 
 
 @dataclass(frozen=True)
-class Words:
+class SmtTokeniser:
     """Both sides of a language pair."""
 
     source: Casing = field(default_factory=Casing)

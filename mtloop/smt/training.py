@@ -19,7 +19,7 @@ from mtloop.smt.engine import UNTUNED, Candidate, Thot
 from mtloop.smt.foreground import FOREGROUND, START, Foreground
 from mtloop.smt.language_model import NgramCounts
 from mtloop.smt.phrases import ALIGNED, PhraseTable, extract_phrases
-from mtloop.smt.tokens import Casing, Words
+from mtloop.smt.tokens import Casing, SmtTokeniser
 from mtloop.smt.tuner import Array, Tuned, bleu, bleu_row, ngrams, tune, tune_rescoring
 from mtloop.text.reversible import split
 
@@ -80,7 +80,7 @@ def build(
     order: int = 3,
     phrase: int = 6,
     valid: Sequence[tuple[str, str]] = (),
-    words: Words | None = None,
+    words: SmtTokeniser | None = None,
     phrases: PhraseTable | None = None,
     longest: int = LONGEST,
     say: Callable[[str], None] = lambda text: None,
@@ -102,15 +102,15 @@ def build(
 
 
 def prepare(
-    pairs: Iterable[tuple[str, str]], words: Words | None, longest: int, say: Callable[[str], None]
-) -> tuple[list[Pair], Words]:
+    pairs: Iterable[tuple[str, str]], words: SmtTokeniser | None, longest: int, say: Callable[[str], None]
+) -> tuple[list[Pair], SmtTokeniser]:
     """The words of every pair that has any on both sides and is not too long."""
     cut = [(split(source), split(target)) for source, target in pairs]
     kept = [(s, t) for s, t in cut if usable(s, t, longest)]
     if not kept:
         raise InputError(f"nothing to train on: {len(cut)} pairs, none with 1 to {longest} words on both sides")
     say(f"{len(kept):,} pairs, {len(cut) - len(kept):,} left out (empty, or over {longest} words)")
-    words = words or Words(Casing.of(s for s, _ in kept), Casing.of(t for _, t in kept))
+    words = words or SmtTokeniser(Casing.of(s for s, _ in kept), Casing.of(t for _, t in kept))
     return [(words.source(s), words.target(t)) for s, t in kept], words
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Guard:
+class PairFilter:
     """Why a pair is no lesson: "empty", "copied" or "length"; None for one that is.
 
     A copy is legitimate for names and short labels; a sentence of `copied_words` lower-case words or more that comes
@@ -19,7 +19,7 @@ class Guard:
 
     def __call__(self, source: str, target: str) -> str | None:
         """
-        >>> Guard()("Save the file as a new copy.", "Save the file as a new copy."), Guard()("Photoshop", "Photoshop")
+        >>> PairFilter()("Save the file as a new copy.", "Save the file as a new copy."), Guard()("Photoshop", "Photoshop")
         ('copied', None)
         """
         if not source.strip() or not target.strip():

@@ -17,13 +17,13 @@ from mtloop.core.trace import Trace, TraceWriter
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.runners import InProcess, Work, locked
 from mtloop.experiments.tuning.objective import Objective
-from mtloop.experiments.tuning.parts import Rows, check_apart
-from mtloop.experiments.tuning.plan import Plan
+from mtloop.experiments.tuning.parts import RowRange, check_apart
+from mtloop.experiments.tuning.plan import SearchPlan
 from mtloop.experiments.tuning.rungs import Rung, rungs
-from mtloop.experiments.tuning.search import Search
-from mtloop.experiments.tuning.space import Choice, Range, parse_space
+from mtloop.experiments.tuning.space import Categorical, Range, parse_space
 from mtloop.experiments.tuning.toml_writer import to_toml
 from mtloop.experiments.tuning.trial import Trial
+from mtloop.experiments.tuning.tuning_search import Search
 from mtloop.metrics import BLEU, TER
 
 WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"]
@@ -37,9 +37,15 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def plan(data: Path, **changes: object) -> Plan:
-    keywords = {"space": ["rate=1e-3:1:log"], "tune": Rows(1, 24), "report": Rows(25, 40), "trials": 8, "factor": 2}
-    return Plan(Experiment(str(data), "full"), **keywords | changes)  # type: ignore[arg-type]
+def plan(data: Path, **changes: object) -> SearchPlan:
+    keywords = {
+        "space": ["rate=1e-3:1:log"],
+        "tune": RowRange(1, 24),
+        "report": RowRange(25, 40),
+        "trials": 8,
+        "factor": 2,
+    }
+    return SearchPlan(Experiment(str(data), "full"), **keywords | changes)  # type: ignore[arg-type]
 
 
 def missing(rate: float) -> int:
@@ -66,7 +72,7 @@ class Fake:
                 trace.write(Step(i, Proposal(segment, " ".join(WORDS[:words])), truth=truth))
 
 
-def search(plan: Plan, out: Path, fake: Fake | None = None, metrics: Sequence[object] | None = None) -> Search:
+def search(plan: SearchPlan, out: Path, fake: Fake | None = None, metrics: Sequence[object] | None = None) -> Search:
     objective = Objective.of(metrics or [TER()])  # type: ignore[arg-type]
     return Search(plan, objective, out, InProcess(fake or Fake()))
 
@@ -75,9 +81,9 @@ def test_a_space_is_read_in_the_types_of_the_method() -> None:
     space = parse_space(["rate=1e-3:2e-2:log", "enough=1.5,2", "updates=1:5", "clip=clip,scale"], "full")
     assert space.dimensions == {
         "rate": Range(1e-3, 2e-2, log=True),
-        "enough": Choice((1.5, 2.0)),
+        "enough": Categorical((1.5, 2.0)),
         "updates": Range(1, 5, whole=True),
-        "clip": Choice(("clip", "scale")),
+        "clip": Categorical(("clip", "scale")),
     }
     for settings in islice(space.draw(1), 50):
         assert 1e-3 <= float(settings["rate"]) <= 2e-2  # type: ignore[arg-type]
@@ -122,20 +128,22 @@ def test_a_wrong_space_is_one_clear_line(text: str, says: str) -> None:
 @pytest.mark.parametrize("report", ["1-4", "10-12", "4-11", "6-7", "1-20"])
 def test_overlapping_parts_are_refused(report: str) -> None:
     with pytest.raises(InputError, match="overlap"):
-        check_apart(Rows.parse("4-10"), Rows.parse(report))
-    check_apart(Rows.parse("4-10"), Rows.parse("11-20"))
-    check_apart(Rows.parse("4-10"), Rows.parse("1-3"))
+        check_apart(RowRange.parse("4-10"), RowRange.parse(report))
+    check_apart(RowRange.parse("4-10"), RowRange.parse("11-20"))
+    check_apart(RowRange.parse("4-10"), RowRange.parse("1-3"))
 
 
 @pytest.mark.parametrize("text", ["", "1", "0-5", "5-1", "a-b", "1-2-3", "-1-2"])
 def test_rows_that_are_none(text: str) -> None:
     with pytest.raises(InputError, match="FIRST-LAST"):
-        Rows.parse(text)
+        RowRange.parse(text)
 
 
 def test_leaving_out_repeats_takes_no_row_of_the_other_part(data: Path) -> None:
     """17 sources in 40 rows: were the missing made up for, the first part would reach into the second."""
-    one, other = (rows.of(Experiment(str(data), distinct=True)).stream() for rows in (Rows(1, 20), Rows(21, 40)))
+    one, other = (
+        rows.of(Experiment(str(data), distinct=True)).stream() for rows in (RowRange(1, 20), RowRange(21, 40))
+    )
     assert [segment.id for segment, _ in one] == [str(i) for i in range(1, 18)]
     assert {segment.id for segment, _ in other} <= {str(i) for i in range(21, 41)}
 
@@ -240,7 +248,7 @@ def test_toml_survives_odd_values() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"seed": 2}, {"tune": Rows(1, 23)}, {"metric": "bleu"}, {"trials": 7}, {"space": ["rate=1e-3:2:log"]}],
+    [{"seed": 2}, {"tune": RowRange(1, 23)}, {"metric": "bleu"}, {"trials": 7}, {"space": ["rate=1e-3:2:log"]}],
 )
 def test_another_search_does_not_continue_this_one(data: Path, tmp_path: Path, changes: dict[str, object]) -> None:
     plan(data).keep(tmp_path)
@@ -259,8 +267,8 @@ def test_other_data_under_the_same_name_is_another_search(data: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"report": Rows(24, 30)}, "overlap"),
-        ({"report": Rows(25, 41)}, "only 40"),
+        ({"report": RowRange(24, 30)}, "overlap"),
+        ({"report": RowRange(25, 41)}, "only 40"),
         ({"experiment": "baseline"}, "never learns"),
         ({"experiment": "limit"}, "skip and limit"),
         ({"space": ["rate=0.003"]}, "nothing but the defaults"),
@@ -270,9 +278,9 @@ def test_other_data_under_the_same_name_is_another_search(data: Path, tmp_path: 
 def test_a_plan_that_cannot_work_is_refused_at_once(data: Path, changes: dict[str, object], says: str) -> None:
     experiments = {"baseline": Experiment(str(data), "baseline"), "limit": Experiment(str(data), "full", limit=3)}
     experiment = experiments.get(str(changes.pop("experiment", "")), Experiment(str(data), "full"))
-    keywords = {"space": ["rate=1:2"], "tune": Rows(1, 24), "report": Rows(25, 40)} | changes
+    keywords = {"space": ["rate=1:2"], "tune": RowRange(1, 24), "report": RowRange(25, 40)} | changes
     with pytest.raises(InputError, match=says):
-        Plan(experiment, **keywords)  # type: ignore[arg-type]
+        SearchPlan(experiment, **keywords)  # type: ignore[arg-type]
 
 
 def test_two_searches_in_one_folder_wait_for_each_other(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import Reward, Segment
-from mtloop.core.protocols import Particular
+from mtloop.core.protocols import DeclaresFeedback
 from mtloop.methods.copy_source import CopySource
 
 
@@ -14,5 +14,5 @@ def test_it_keeps_the_contract_and_says_the_source() -> None:
 
 def test_it_says_that_it_never_learns() -> None:
     learner = CopySource()
-    assert isinstance(learner, Particular)
+    assert isinstance(learner, DeclaresFeedback)
     assert learner.learns_from == ()

@@ -19,9 +19,9 @@ from mtloop.metrics.effort import (
     HTER,
     KSMR,
     Interaction,
-    Prediction,
     StaticCompleter,
     WordPrediction,
+    WordPredictionCounts,
     _pieces,
     crossover,
     predict_words,
@@ -109,7 +109,7 @@ def test_a_fixed_translation_honours_every_prefix_in_any_order(hypothesis: str, 
 @given(SENTENCE)
 def test_a_perfect_translation_is_only_accepted(text: str) -> None:
     assert simulate(StaticCompleter(text), text) == Interaction(0, 1, len(text))
-    assert predict_words(StaticCompleter(text), text) == Prediction(len(text.split()), len(text.split()))
+    assert predict_words(StaticCompleter(text), text) == WordPredictionCounts(len(text.split()), len(text.split()))
 
 
 @given(SENTENCE, SENTENCE)
@@ -124,7 +124,7 @@ def test_words_are_predicted_from_exactly_what_stands_before_them() -> None:
         asked.append(prefix)
         return prefix + {"": "the cat", "the ": "dog", "the  dog ": "barks!"}.get(prefix, "")
 
-    assert predict_words(complete, "the  dog barks") == Prediction(1, 3)
+    assert predict_words(complete, "the  dog barks") == WordPredictionCounts(1, 3)
     assert asked == ["", "the  ", "the  dog "]
 
 
@@ -137,7 +137,7 @@ def test_ksmr_of_a_fixed_translation() -> None:
 
 def test_recorded_interactions_come_first() -> None:
     steps = noisy_steps(3)
-    done = Interaction(3, 2, 10).to_json() | Prediction(1, 4).to_json()
+    done = Interaction(3, 2, 10).to_json() | WordPredictionCounts(1, 4).to_json()
     steps[1] = recorded(steps[1], done)
     steps[2] = recorded(steps[2], {"keystrokes": 1, "mouse": 1})
     length = len(steps[2].references[0])

@@ -13,7 +13,7 @@ from mtloop.core import Blocks, Feedback, InputError, Learned, PostEdit, Proposa
 from mtloop.metrics.adaptation import Recall
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.quality import SBLEU, TER
-from mtloop.metrics.reliability import HeldOut, Reliability, RepeatedErrors, reliability
+from mtloop.metrics.reliability import HeldOutThird, Reliability, RepeatedErrors, reliability
 from mtloop.report.learning_curves import LearningCurves
 
 
@@ -55,7 +55,7 @@ def test_the_verdict_and_its_interval_agree_for_metrics_of_either_sense() -> Non
         truth = Truth(("one two three four",))
         return [Step(n, Proposal(Segment(str(n), "a b c d"), text), truth=truth) for n in range(30)]
 
-    held = HeldOut("manual", said("x x x x"), said("one x x x"), said("one two three x"))
+    held = HeldOutThird("manual", said("x x x x"), said("one x x x"), said("one two three x"))
     curves = LearningCurves(Evaluation({"s": said("one two three four")}, []), reliability={"s": Reliability((held,))})
     moved = re.findall(r"(TER|BLEU) (\S+) \(all segments: (\S+) to (\S+),", curves.verdict("s"))
     assert [name for name, *_ in moved] == ["TER", "BLEU"]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mtloop.core import PostEdit, Proposal, Segment
-from mtloop.core.protocols import Forgetful
+from mtloop.core.protocols import SupportsForget
 from mtloop.methods.defaults import DEFAULT
 from mtloop.methods.neural import NEURAL_METHODS
 from mtloop.methods.registry import make_learner, takes_model
@@ -49,7 +49,7 @@ def test_a_memory_has_it_right_too_and_forgets_it_when_told(model: Marian) -> No
     assert not any("Bereich" in text for text in before)
     learner.learn(Proposal(Segment("1", "The pane is open."), ""), PostEdit("Der Bereich ist geöffnet."))
     assert all("Bereich" in learner.propose(segment).text for segment in later)
-    assert isinstance(learner, Forgetful)
+    assert isinstance(learner, SupportsForget)
     assert learner.forget(0)
     assert [learner.propose(segment).text for segment in later] == before
 

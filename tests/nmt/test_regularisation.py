@@ -13,7 +13,7 @@ from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.engine.lesson import Lesson, study
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.regularisation import Honesty
+from mtloop.nmt.regularisation import Regularisation
 from mtloop.nmt.scopes.dense import Dense, all_names
 
 PAIRS = demo_pairs()
@@ -32,7 +32,7 @@ def test_the_kl_term_is_the_gradient_of_cross_entropy_to_a_mixture(small: Marian
     wish = 0.3 * anchor
     wish[torch.arange(len(lesson.target)), lesson.target] += 0.7
     (-(wish * logits.log_softmax(-1)).sum(-1).mean()).backward()
-    tempered = Honesty(kl=0.3).temper(lesson, anchor)
+    tempered = Regularisation(kl=0.3).temper(lesson, anchor)
     assert logits.grad is not None
     torch.testing.assert_close(tempered.error, logits.grad, atol=1e-6, rtol=1e-4)
 
@@ -44,9 +44,9 @@ def test_the_anchor_is_what_the_model_thinks(small: Marian) -> None:
 
 def test_a_pair_nearly_known_moves_less(small: Marian) -> None:
     lesson = lesson_of(small)
-    half = Honesty(surprise=2 * lesson.loss).temper(lesson, None)
+    half = Regularisation(surprise=2 * lesson.loss).temper(lesson, None)
     assert abs(half.pace - 0.5) < 1e-6
-    assert Honesty(surprise=lesson.loss / 2).temper(lesson, None).pace == 1.0
+    assert Regularisation(surprise=lesson.loss / 2).temper(lesson, None).pace == 1.0
 
     moved, name = [], "model.decoder.layers.0.fc1.weight"
     for one in (lesson, half):
@@ -58,12 +58,12 @@ def test_a_pair_nearly_known_moves_less(small: Marian) -> None:
 
 
 def test_earlier_pairs_are_drawn_again_the_same_way_and_never_the_newest() -> None:
-    honesty = Honesty(replay=3)
+    honesty = Regularisation(replay=3)
     pairs = list(range(10))
     assert honesty.earlier(7, pairs) == honesty.earlier(7, pairs)
     assert all(9 not in honesty.earlier(lesson, pairs) for lesson in range(50))
     assert honesty.earlier(1, [0]) == []
-    assert Honesty().earlier(7, pairs) == []
+    assert Regularisation().earlier(7, pairs) == []
 
 
 @pytest.mark.parametrize("method", ["bias", "full", "top", "lasso", "lora"])

@@ -11,8 +11,8 @@ import pytest
 from mtloop.core import InputError
 from mtloop.core.trace import Event, Header, Trace
 from mtloop.selection.raters import Rating, standardised
-from mtloop.selection.rating_campaign import Campaign, CampaignPlan, Task
-from mtloop.selection.rating_log import FolderLedger
+from mtloop.selection.rating_campaign import Campaign, CampaignPlan, RatingItem
+from mtloop.selection.rating_log import FolderRatingLog
 
 QUALITY = {"ours": 85, "theirs": 75, "third": 65, "fourth": 40, "fifth": 30}
 
@@ -35,7 +35,7 @@ def plan(segments: int = 80, **settings: int) -> CampaignPlan:
     return CampaignPlan(tuple(f"source {i}" for i in range(segments)), outputs, **settings)
 
 
-def opinion(task: Task, shift: float = 0) -> float:
+def opinion(task: RatingItem, shift: float = 0) -> float:
     noise = random.Random(task.text).gauss(0, 10)
     return min(100, max(0, QUALITY[task.systems[0]] + noise + shift))
 
@@ -125,7 +125,7 @@ def test_standardising_waits_for_enough_and_keeps_the_scale() -> None:
 
 
 def test_a_folder_holds_a_trace_a_rater_and_sees_what_others_write(tmp_path: Path) -> None:
-    with FolderLedger(tmp_path, "x") as here, FolderLedger(tmp_path, "x") as there:
+    with FolderRatingLog(tmp_path, "x") as here, FolderRatingLog(tmp_path, "x") as there:
         ours, theirs = Campaign(plan(), here), Campaign(plan(), there)
         for campaign, rater in [(ours, "kim"), (theirs, "lee"), (ours, "kim"), (theirs, "kim"), (ours, "kim")]:
             task = campaign.next(rater)
@@ -133,7 +133,7 @@ def test_a_folder_holds_a_trace_a_rater_and_sees_what_others_write(tmp_path: Pat
             campaign.rate(rater, task, 60)
         assert ours.standing() == theirs.standing()
         assert {name: habit.ratings for name, habit in ours.standing().raters.items()} == {"kim": 4, "lee": 1}
-    with pytest.raises(InputError, match="another run"), FolderLedger(tmp_path, "other campaign") as wrong:
+    with pytest.raises(InputError, match="another run"), FolderRatingLog(tmp_path, "other campaign") as wrong:
         Campaign(plan(), wrong).rate("kim", task, 50)
 
 
@@ -149,7 +149,7 @@ def test_a_score_outside_0_to_100_is_refused(score: float) -> None:
 @pytest.mark.parametrize("name", ["", "../kim", ".kim", "a b", "k" * 65])
 def test_a_raters_name_must_do_as_a_file_name(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="rater"):
-        Campaign(plan(), FolderLedger(tmp_path, "x")).next(name)
+        Campaign(plan(), FolderRatingLog(tmp_path, "x")).next(name)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_an_error_is_logged_without_what_it_was_about(lite: Hall, logged: list[s
         async def broken(*_: object) -> None:
             raise RuntimeError(f"{SECRET[0]} {TRANSLATIONS[0]}")
 
-        monkeypatch.setattr("mtloop.service.tasks.store.Ledger.give", broken)
+        monkeypatch.setattr("mtloop.service.tasks.store.RewardTransaction.give", broken)
         answer = submit(client, run, first["id"], TRANSLATIONS[0])
     assert answer.status_code == 500
     assert answer.json()["type"] == "urn:mtloop:internal"

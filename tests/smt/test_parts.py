@@ -15,7 +15,7 @@ from mtloop.smt.engine import Thot
 from mtloop.smt.foreground import FOREGROUND, Foreground, WittenBell, extract
 from mtloop.smt.language_model import NgramCounts
 from mtloop.smt.phrases import TABLE, PhraseTable
-from mtloop.smt.tokens import Casing, Words
+from mtloop.smt.tokens import Casing, SmtTokeniser
 from mtloop.smt.tuner import bleu, bleu_row, ngrams, search
 from mtloop.text.reversible import join, split
 
@@ -42,7 +42,7 @@ def test_words(text: str, tokens: list[str]) -> None:
 
 def test_the_first_word_has_the_case_it_has_elsewhere() -> None:
     casing = Casing.of([split("You can save with Excel"), split("Then save")])
-    words = Words(casing, casing)
+    words = SmtTokeniser(casing, casing)
     assert words.read("Save as Excel") == ["save", "as", "Excel"]
     assert words.read("Excel") == ["Excel"]
     assert words.write(["save", "as"], "Save") == "Save as"

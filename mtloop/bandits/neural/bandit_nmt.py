@@ -11,14 +11,14 @@ from torch import Tensor
 
 from mtloop.bandits.neural.annealing import Annealing
 from mtloop.bandits.neural.expected_loss import weighed
-from mtloop.bandits.neural.explorers import ExpectedLoss, Explorer, Rewarded
-from mtloop.bandits.statistical.draw_log import Ledger
+from mtloop.bandits.neural.explorers import ExpectedLoss, Explorer, RewardedProposal
+from mtloop.bandits.statistical.draw_log import DrawLog
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.nmt.adaptive import PIECE, AdaptiveNMT
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Limits
+from mtloop.nmt.engine.search import LengthLimits
 from mtloop.nmt.scopes.scope import NotFinite, Scope
 
 OWN = "bandit/"  # the names under which a delta keeps what is not of the scope
@@ -63,9 +63,9 @@ class BanditNMT:
         self.scope, self.explorer, self.method = scope, explorer or ExpectedLoss(), method
         self.clip, self.clipping = clip, clipping
         self.annealing = annealing or Annealing()
-        self.ledger_ = Ledger(method, seed)
+        self.ledger_ = DrawLog(method, seed)
         self.updates_ = 0
-        self.limits, self.piece = Limits(), piece
+        self.limits, self.piece = LengthLimits(), piece
         self._encoded: Encoded | None = None  # the source read last: who draws from it is likely to learn from it next
 
     @property
@@ -91,12 +91,12 @@ class BanditNMT:
         pace = self.annealing.pace(rewards.heard_)
         self.ledger_.hear(proposal, feedback.value)
         mean = rewards.total_ / rewards.heard_
-        rewarded = Rewarded(proposal, feedback.value, mean, cache(lambda: self._read(proposal.segment)))
+        rewarded = RewardedProposal(proposal, feedback.value, mean, cache(lambda: self._read(proposal.segment)))
         learned = self._move(rewarded, pace) if pace else Learned()
         self.explorer.hear(rewarded)
         return learned
 
-    def _move(self, rewarded: Rewarded, pace: float) -> Learned:
+    def _move(self, rewarded: RewardedProposal, pace: float) -> Learned:
         try:
             lesson, weight = self.explorer.lesson(self.scope, self.limits, rewarded)
             if not weight.any():

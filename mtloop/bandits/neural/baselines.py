@@ -41,7 +41,7 @@ class Baseline(Protocol):
     def restore(self, tensors: Mapping[str, Tensor]) -> None: ...
 
 
-class Forgetful:
+class Stateless:
     """For baselines that remember nothing."""
 
     def tensors(self) -> dict[str, Tensor]:
@@ -51,14 +51,14 @@ class Forgetful:
         """Nothing to take up."""
 
 
-class Nothing(Forgetful):
+class Nothing(Stateless):
     """A reward weighs what it is."""
 
     def weigh(self, heard: Heard) -> Tensor:
         return torch.tensor(heard.reward, dtype=torch.float64)
 
 
-class RunningMean(Forgetful):
+class RunningMean(Stateless):
     """A reward weighs what it is above the mean of all so far, itself included: the paper's control variate."""
 
     def weigh(self, heard: Heard) -> Tensor:

@@ -17,8 +17,8 @@ from torch import Tensor
 from mtloop.nmt.engine.gradients import Gradient
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Decoded, Encoded, Marian
-from mtloop.nmt.engine.search import Limits
-from mtloop.nmt.engine.truncation import WHOLE, Cut
+from mtloop.nmt.engine.search import LengthLimits
+from mtloop.nmt.engine.truncation import WHOLE, Truncation
 from mtloop.nmt.scopes.scope import NotFinite
 
 
@@ -40,10 +40,10 @@ def expected_loss(
     weight: float,
     *,
     temperature: float = 1.0,
-    limits: Limits | None = None,
+    limits: LengthLimits | None = None,
     scope: frozenset[str] = frozenset(),
     extra_bias: Tensor | None = None,
-    cut: Cut = WHOLE,
+    cut: Truncation = WHOLE,
 ) -> Lesson:
     """The lesson of one draw. Its `loss` is the mean of -log p_T; its gradient that of -weight * (sum of log p_T).
 

@@ -23,8 +23,8 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import JSON, Proposal
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Limits, sample
-from mtloop.nmt.engine.truncation import WHOLE, Cut
+from mtloop.nmt.engine.search import LengthLimits, sample
+from mtloop.nmt.engine.truncation import WHOLE, Truncation
 from mtloop.nmt.scopes.scope import NotFinite, Scope, base_of
 
 
@@ -38,7 +38,7 @@ class Tried:
 
 
 @dataclass(frozen=True, eq=False)
-class Rewarded:
+class RewardedProposal:
     """A proposal and its reward, with the mean of all rewards so far, this one included; `read` reads its source."""
 
     proposal: Proposal
@@ -57,15 +57,15 @@ class Rewarded:
 class Explorer(Protocol):
     """Tries something, and makes a lesson of its reward. Its tensors are all it remembers."""
 
-    def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried: ...
+    def tries(self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float) -> Tried: ...
 
-    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
+    def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
         """Which way to move, and what the reward weighed, maybe token by token.
 
         Raises NotFinite, having learned nothing, where the model is no number.
         """
 
-    def hear(self, rewarded: Rewarded) -> None:
+    def hear(self, rewarded: RewardedProposal) -> None:
         """Take down what was earned, whether it moved the weights or not."""
 
     def tensors(self) -> dict[str, Tensor]: ...
@@ -86,7 +86,7 @@ class ExpectedLoss:
     """
 
     baseline: Baseline = field(default_factory=Nothing)
-    cut: Cut = WHOLE
+    cut: Truncation = WHOLE
     explore: float = 1.0
     dropout: float = 0.0
     blame: float = 1.0
@@ -102,7 +102,7 @@ class ExpectedLoss:
         if not 0 <= self.kl < math.inf:
             raise InputError(f"kl = {self.kl:g}; expected 0 (free) or more")
 
-    def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried:
+    def tries(self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float) -> Tried:
         timid = self.explore < 1 and random.Random(seed_of(seed, "explore")).random() >= self.explore
         found = sample(scope.model, source, limits, seed, temperature, scope.extra_bias, self.cut, timid)
         said = self._said(found.log_probability, found.likeliest)
@@ -118,7 +118,7 @@ class ExpectedLoss:
         explored = math.log(self.explore) + drawn
         return math.log(math.exp(explored) + 1 - self.explore) if likeliest else explored
 
-    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
+    def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
         model, source = scope.model, rewarded.read()
         if self.dropout:
             model = model.with_dropout(self.dropout, seed_of(rewarded.draw, "dropout"))
@@ -130,25 +130,25 @@ class ExpectedLoss:
         error = lesson.error * weight.float().reshape(-1, 1)
         return replace(lesson, error=error + self._pull(scope, lesson, limits, rewarded) if self.kl else error), weight
 
-    def _weight(self, rewarded: Rewarded, source: Encoded, lesson: Lesson) -> Tensor:
+    def _weight(self, rewarded: RewardedProposal, source: Encoded, lesson: Lesson) -> Tensor:
         """What the reward weighs against the baseline, less blame, and as a draw and not as one of a mixture."""
         heard = Heard(rewarded.reward, rewarded.mean, source, lesson, rewarded.number("temperature"))
         weight = self.baseline.weigh(heard)
         weight = torch.where(weight < 0, self.blame * weight, weight)
         return weight * rewarded.number("share") if "share" in rewarded.proposal.memo else weight
 
-    def _pull(self, scope: Scope, lesson: Lesson, limits: Limits, rewarded: Rewarded) -> Tensor:
+    def _pull(self, scope: Scope, lesson: Lesson, limits: LengthLimits, rewarded: RewardedProposal) -> Tensor:
         """The gradient, by the logits, of kl * KL(base || model) summed over the tokens: (p - p of the base) / T."""
         base = base_of(scope)
         ids = base.source.encode(rewarded.proposal.segment.source)
         anchor = self._study(base, base.encode(ids), limits, rewarded, frozenset(), None)
         return self.kl * (lesson.error - anchor.error)
 
-    def hear(self, rewarded: Rewarded) -> None:
+    def hear(self, rewarded: RewardedProposal) -> None:
         """The weights are all that remembers."""
 
     def _study(
-        self, model: Marian, source: Encoded, limits: Limits, rewarded: Rewarded, names: frozenset[str],
+        self, model: Marian, source: Encoded, limits: LengthLimits, rewarded: RewardedProposal, names: frozenset[str],
         bias: Tensor | None,
     ) -> Lesson:  # fmt: skip
         """The draw as a model sees it, with a weight of 1."""

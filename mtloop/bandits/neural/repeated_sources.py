@@ -17,11 +17,11 @@ from torch import Tensor
 
 from mtloop.bandits.draws import seed_of
 from mtloop.bandits.neural.baselines import Baseline, Heard
-from mtloop.bandits.neural.explorers import ExpectedLoss, Rewarded, Tried, tokens_of
+from mtloop.bandits.neural.explorers import ExpectedLoss, RewardedProposal, Tried, tokens_of
 from mtloop.core.errors import InputError
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Limits, beam
+from mtloop.nmt.engine.search import LengthLimits, beam
 from mtloop.nmt.scopes.scope import Scope
 
 NOTES = "notes/"
@@ -116,7 +116,7 @@ class SecondTries:
         self.baseline = OwnMean(self.notebook, drawing.baseline)
         self.drawing = replace(drawing, baseline=self.baseline)
 
-    def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried:
+    def tries(self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float) -> Tried:
         page = self.notebook.page(source)
         if not page:
             return self.drawing.tries(scope, source, limits, seed, temperature)
@@ -126,7 +126,7 @@ class SecondTries:
         return Tried(best, 1.0, {"temperature": temperature, "tokens": list(best)})
 
     def _untried(
-        self, scope: Scope, source: Encoded, limits: Limits, page: Mapping[tuple[int, ...], Earned]
+        self, scope: Scope, source: Encoded, limits: LengthLimits, page: Mapping[tuple[int, ...], Earned]
     ) -> Iterator[tuple[int, ...]]:
         """Translations whose text was not said yet, as a search ranks them; saying nothing is none."""
         model: Marian = scope.model
@@ -135,10 +135,10 @@ class SecondTries:
             if model.target.decode(found.ids) not in tried:
                 yield found.ids
 
-    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
+    def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
         return self.drawing.lesson(scope, limits, rewarded)
 
-    def hear(self, rewarded: Rewarded) -> None:
+    def hear(self, rewarded: RewardedProposal) -> None:
         self.notebook.note(rewarded.read(), tokens_of(rewarded.proposal), rewarded.reward)
 
     def tensors(self) -> dict[str, Tensor]:

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from mtloop.bandits.neural.baselines import Baseline, Heard, RunningMean
 from mtloop.bandits.neural.expected_loss import pointed
-from mtloop.bandits.neural.explorers import Rewarded, Tried
+from mtloop.bandits.neural.explorers import RewardedProposal, Tried
 from mtloop.core.errors import InputError
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Limits, greedy
+from mtloop.nmt.engine.search import LengthLimits, greedy
 from mtloop.nmt.scopes.scope import Scope
 
 
@@ -37,13 +37,13 @@ class ZerothOrder:
         if not 0 < self.spread < float("inf"):
             raise InputError(f"spread = {self.spread:g}; expected how far weights are shaken, above 0")
 
-    def tries(self, scope: Scope, source: Encoded, limits: Limits, seed: int, temperature: float) -> Tried:
+    def tries(self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float) -> Tried:
         spread = self.spread * temperature
         shaken, bias = self._shaken(scope, seed, spread)
         again = source if shaken is scope.model else list(source.ids)
         return Tried(greedy(shaken, again, limits, bias, scored=False).ids, None, {"spread": spread})
 
-    def lesson(self, scope: Scope, limits: Limits, rewarded: Rewarded) -> tuple[Lesson, Tensor]:
+    def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
         heard = Heard(rewarded.reward, rewarded.mean, rewarded.read())
         weight = self.baseline.weigh(heard)
         along = -float(weight) / rewarded.number("spread")
@@ -51,7 +51,7 @@ class ZerothOrder:
         wishes = {name: along * direction for name, direction in tensors.items()}
         return pointed(scope.model, wishes, None if bias is None else along * bias), weight
 
-    def hear(self, rewarded: Rewarded) -> None:
+    def hear(self, rewarded: RewardedProposal) -> None:
         """The weights are all that remembers."""
 
     @torch.no_grad()

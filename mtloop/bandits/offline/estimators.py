@@ -23,7 +23,7 @@ NONE = np.zeros(0)
 
 
 @dataclass(frozen=True)
-class Batch:
+class LoggedBatch:
     """Logged translations: log rho, rewards and their predictions; and others, drawn to ask the prediction about.
 
     `drawn` is log rho of those against the policy they were drawn from: all zero when they are fresh.
@@ -39,7 +39,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ValueEstimate:
     """The value, and its derivative by the log-probability of each logged and each drawn translation."""
 
     value: float
@@ -47,7 +47,7 @@ class Estimate:
     drawn: Vector = field(default_factory=lambda: NONE)
 
 
-Estimator = Callable[[Batch], Estimate]
+Estimator = Callable[[LoggedBatch], ValueEstimate]
 
 
 def ratios(log_ratios: Vector, cap: float) -> tuple[Vector, Vector]:
@@ -61,32 +61,32 @@ def ratios(log_ratios: Vector, cap: float) -> tuple[Vector, Vector]:
     return value, np.where(log_ratios < ceiling, value, 0.0)
 
 
-def ips(batch: Batch) -> Estimate:
+def ips(batch: LoggedBatch) -> ValueEstimate:
     value, slope = ratios(batch.log_ratios, batch.cap)
-    return Estimate(float(np.mean(value * batch.rewards)), slope * batch.rewards / len(value))
+    return ValueEstimate(float(np.mean(value * batch.rewards)), slope * batch.rewards / len(value))
 
 
-def reweighted(batch: Batch) -> Estimate:
+def reweighted(batch: LoggedBatch) -> ValueEstimate:
     return _normalised(batch, batch.rewards)
 
 
-def doubly_controlled(batch: Batch) -> Estimate:
+def doubly_controlled(batch: LoggedBatch) -> ValueEstimate:
     """Predictions are held against their own mean, which costs no value and less variance."""
     rest = _normalised(batch, batch.rewards - batch.control * batch.predicted)
     value, slope = ratios(batch.drawn, math.inf)
     mean = float(batch.drawn_predicted.mean())
     above = batch.drawn_predicted - mean
     direct = mean + float(np.mean(value * above))
-    return Estimate(rest.value + batch.control * direct, rest.logged, batch.control * slope * above / len(value))
+    return ValueEstimate(rest.value + batch.control * direct, rest.logged, batch.control * slope * above / len(value))
 
 
-def _normalised(batch: Batch, worth: Vector) -> Estimate:
+def _normalised(batch: LoggedBatch, worth: Vector) -> ValueEstimate:
     value, slope = ratios(batch.log_ratios, batch.cap)
     total = value.sum()
     if not total > 0:  # every logged translation has become impossible
-        return Estimate(0.0, np.zeros_like(value))
+        return ValueEstimate(0.0, np.zeros_like(value))
     mean = float(value @ worth / total)
-    return Estimate(mean, slope * (worth - mean) / total)
+    return ValueEstimate(mean, slope * (worth - mean) / total)
 
 
 ESTIMATORS: dict[str, Estimator] = {
@@ -121,7 +121,7 @@ def effective(log_ratios: Vector, cap: float) -> float:
 
 
 @dataclass
-class Prediction:
+class RewardRegression:
     """Which reward to expect of a translation, by its length and its tokens (hashed): ridge regression on the log."""
 
     buckets: int = 128

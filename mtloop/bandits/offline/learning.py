@@ -12,19 +12,19 @@ import torch
 
 from mtloop.bandits.draws import seed_of
 from mtloop.bandits.neural.expected_loss import Weighed, expected_loss, weighed
-from mtloop.bandits.offline.estimators import ESTIMATORS, Batch, Estimate, Prediction, best_control
+from mtloop.bandits.offline.estimators import ESTIMATORS, LoggedBatch, RewardRegression, ValueEstimate, best_control
 from mtloop.bandits.offline.logs import Logged
 from mtloop.bandits.statistical.optimisers import Vector
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.nmt.engine.gradients import Gradient
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Limits, sample
+from mtloop.nmt.engine.search import LengthLimits, sample
 from mtloop.nmt.scopes.scope import NotFinite, Scope
 
 
 @dataclass(frozen=True)
-class Plan:
+class OfflineSettings:
     """How to learn. `cap` bounds how much likelier than logged a translation may count as (0: any).
 
     `clip` is the longest gradient of a batch (0: any); `draws` are translations a source that the prediction of the
@@ -69,10 +69,10 @@ class Epoch:
 class Offline:
     """A part of a model, and a log to learn from. The same plan on the same log makes the same model."""
 
-    def __init__(self, scope: Scope, logs: Sequence[Logged], plan: Plan | None = None) -> None:
-        self.scope, self.logs, self.plan = scope, logs, plan or Plan()
-        self.limits = Limits()
-        self.prediction = Prediction()
+    def __init__(self, scope: Scope, logs: Sequence[Logged], plan: OfflineSettings | None = None) -> None:
+        self.scope, self.logs, self.plan = scope, logs, plan or OfflineSettings()
+        self.limits = LengthLimits()
+        self.prediction = RewardRegression()
         self.control = 0.0
         self.updates_ = 0
         self._encoded: dict[str, Encoded] = {}
@@ -113,13 +113,13 @@ class Offline:
         self.updates_ += 1
         return estimate.value
 
-    def look(self, batch: Sequence[Logged], number: int = 0) -> tuple[list[Lesson], Estimate]:
+    def look(self, batch: Sequence[Logged], number: int = 0) -> tuple[list[Lesson], ValueEstimate]:
         """The lessons of a batch (the logged ones, then the drawn ones), and what they say."""
         self._encoded = {}
         lessons = [self._lesson(one) for one in batch]
         asked = self._drawn(batch, number) if self._doubly else []
         drawn = [self._lesson(one) for one in asked]
-        told = Batch(
+        told = LoggedBatch(
             np.array([_surprise(*both) for both in zip(lessons, batch, strict=True)]),
             np.array([one.reward for one in batch]),
             self._predicted(batch),

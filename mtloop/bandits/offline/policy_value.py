@@ -16,7 +16,7 @@ HEADERS = ("policy", "value", "95 % interval", "by ips", "95 % interval", "worth
 
 
 @dataclass(frozen=True)
-class Worth:
+class PolicyValue:
     """Rewards of a log, and log rho of a policy on it. `value` is self-normalised, as least swayed by a few draws."""
 
     rewards: Vector
@@ -35,7 +35,7 @@ class Worth:
         """The same without normalising: inverse propensity."""
         return np.column_stack([self.rows[:, 0], np.ones(len(self.rewards))])
 
-    def against(self, before: Worth) -> Comparison:
+    def against(self, before: PolicyValue) -> Comparison:
         """The difference of two policies on the same sentences."""
         return paired_bootstrap(MeanReward(), self.rows, before.rows, self.samples, self.seed)
 
@@ -47,11 +47,11 @@ class Worth:
         return f"{MeanReward().score_rows(rows).value:.4f}", f"{low:.4f} to {high:.4f}"
 
 
-def table(before: Worth, after: Worth) -> str:
+def table(before: PolicyValue, after: PolicyValue) -> str:
     """Who logged, the model before and after, and whether the difference is one."""
     from tabulate import tabulate
 
-    logged = Worth(before.rewards, np.zeros(len(before.rewards)), before.cap, before.samples, before.seed)
+    logged = PolicyValue(before.rewards, np.zeros(len(before.rewards)), before.cap, before.samples, before.seed)
     lines: Sequence[list[str]] = [logged.line("as logged"), before.line("before"), after.line("after")]
     found = after.against(before)
     low, high = found.interval

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from mtloop.bandits.statistical.control_variate import Rewards
-from mtloop.bandits.statistical.draw_log import Ledger
+from mtloop.bandits.statistical.draw_log import DrawLog
 from mtloop.bandits.statistical.optimisers import Optimiser, Vector
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.smt.engine import FEATURES, LONGEST, Thot
@@ -32,14 +32,14 @@ class Drawn:
     probability: float | None = None
 
 
-class Explorer(Protocol):
+class WeightExplorer(Protocol):
     """Tries something; None where the source gives nothing to try. Leaves the engine's weights as they were."""
 
     def __call__(self, engine: Thot, source: str, rng: random.Random) -> Drawn | None: ...
 
 
 @dataclass(frozen=True)
-class ExpectedLoss:
+class NBestExpectedLoss:
     """Draws one of the `size` best, p(y) ~ exp(w phi(y) / temperature); the direction is phi(y) - E[phi], over T."""
 
     size: int = 50
@@ -56,7 +56,7 @@ class ExpectedLoss:
 
 
 @dataclass(frozen=True)
-class ZerothOrder:
+class WeightPerturbation:
     """Translates with the weights moved by `spread` times a standard Gaussian vector, which is the direction."""
 
     spread: float = 1.0
@@ -95,7 +95,7 @@ class BanditSMT:
     def __init__(
         self,
         engine: Thot,
-        explorer: Explorer,
+        explorer: WeightExplorer,
         optimiser: Optimiser,
         *,
         method: str = "smt-el-cv",
@@ -103,7 +103,7 @@ class BanditSMT:
         seed: int = 1,
     ) -> None:
         self.engine, self.explorer, self.optimiser, self.method = engine, explorer, optimiser, method
-        self.ledger_ = Ledger(method, seed, Rewards(control))
+        self.ledger_ = DrawLog(method, seed, Rewards(control))
         self.weights_ = values_of(engine.weights)
 
     def propose(self, segment: Segment) -> Proposal:

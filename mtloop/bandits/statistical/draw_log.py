@@ -18,7 +18,7 @@ STATE = "bandit.json"
 
 
 @dataclass
-class Ledger:
+class DrawLog:
     """Signs proposals, and knows its own again when their rewards come."""
 
     method: str

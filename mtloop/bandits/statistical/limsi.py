@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from mtloop.bandits.statistical.bandit_smt import values_of
-from mtloop.bandits.statistical.draw_log import Ledger
+from mtloop.bandits.statistical.draw_log import DrawLog
 from mtloop.bandits.statistical.optimisers import Vector
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
@@ -86,7 +86,7 @@ class Limsi:
 
     def __init__(self, engine: Thot, *, variant: Variant = "ucb1", ridge: float, size: int = 50, seed: int = 1) -> None:
         self.engine, self.variant, self.size, self.method = engine, variant, size, f"limsi-{variant}"
-        self.ledger_ = Ledger(self.method, seed)
+        self.ledger_ = DrawLog(self.method, seed)
         ranking = FAITH * values_of(engine.weights)
         self.ridge_ = Ridge(np.concatenate([np.zeros(1 + len(FEATURES)), ranking]), ridge)
         self.sums_, self.counts_ = np.zeros(len(ARMS)), np.zeros(len(ARMS))

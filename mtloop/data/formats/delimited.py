@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.types import Fields
-from mtloop.data.formats.units import Pair, Request, Unit, fit
+from mtloop.data.formats.corpus import Pair, Request, Unit, fit
 from mtloop.text.files import LONGEST_LINE, kind_of, lines
 from mtloop.text.messages import listed
 

@@ -18,8 +18,8 @@ from translate.storage.pypo import pofile
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
+from mtloop.data.formats.corpus import Pair, Request, Unit, fit
 from mtloop.data.formats.parsing import parsing
-from mtloop.data.formats.units import Pair, Request, Unit, fit
 from mtloop.text.files import read_bytes
 
 Plural: TypeAlias = Callable[[int], int]

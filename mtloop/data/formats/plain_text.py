@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields, Segment, Truth
-from mtloop.data.formats.units import Corpus
+from mtloop.data.formats.corpus import Corpus
 from mtloop.text.files import read_lines
 
 

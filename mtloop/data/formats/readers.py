@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from mtloop.core.errors import InputError
+from mtloop.data.formats.corpus import Corpus, Pair, Reader, Request
 from mtloop.data.formats.delimited import read_table
-from mtloop.data.formats.units import Corpus, Pair, Reader, Request
 from mtloop.text.files import UNPACK, kind_of
 
 

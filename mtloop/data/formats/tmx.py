@@ -9,7 +9,7 @@ from lxml import etree
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
-from mtloop.data.formats.units import Pair, Request, Unit, fit
+from mtloop.data.formats.corpus import Pair, Request, Unit, fit
 from mtloop.data.formats.xml_text import gate, local_name, plain_text, xml_errors
 from mtloop.data.languages import closeness, closest
 from mtloop.text.files import open_bytes

@@ -13,8 +13,8 @@ from translate.storage.xliff2 import Xliff2File
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
+from mtloop.data.formats.corpus import Pair, Request, Unit, fit
 from mtloop.data.formats.parsing import parsing
-from mtloop.data.formats.units import Pair, Request, Unit, fit
 from mtloop.data.formats.xml_text import gate, plain_text, xml_errors
 from mtloop.data.languages import closeness
 from mtloop.text.files import read_bytes

@@ -18,7 +18,7 @@ HUMAN = "\0"
 """The column of human scores; all others are metrics, and none of them can have this name: NUL is refused."""
 
 
-class Sheet:
+class RatingsBuilder:
     """Collects scores by column, system and segment. A cell may get any number of them; they are averaged."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mtloop.core.errors import UnknownName
 from mtloop.core.types import Fields, Segment, Truth
-from mtloop.data.formats.units import Pair
+from mtloop.data.formats.corpus import Pair
 from mtloop.data.ratings.rankings import is_human
 
 Grid: TypeAlias = NDArray[np.float64]

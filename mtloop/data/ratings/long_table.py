@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError
 from mtloop.data.formats.delimited import Table, open_table
-from mtloop.data.ratings.builder import HUMAN, Sheet
+from mtloop.data.ratings.builder import HUMAN, RatingsBuilder
 from mtloop.data.ratings.numbers import MISSING, looks_like_number, number
 from mtloop.text.messages import listed
 
@@ -18,11 +18,11 @@ HUMAN_SCORES = ("score", "raw", "z")
 _NO_METRICS = {"", "system", "lp", "source", "hypothesis", "document", "n", "n_judgments", *SEGMENT, *HUMAN_SCORES}
 
 
-def read_long(path: Path, score: str | None = None, lp: str | None = None) -> Sheet:
+def read_long(path: Path, score: str | None = None, lp: str | None = None) -> RatingsBuilder:
     """Collect the rows of one language pair."""
     table = open_table(path)
     system, segment = table.header[table.index("system")], table.header[table.index(*SEGMENT)]
-    sheet, columns = Sheet(), _Columns(table, score)
+    sheet, columns = RatingsBuilder(), _Columns(table, score)
     for line, row in _of_pair(table, lp):
         if not row[system] or not row[segment]:
             raise InputError("a row without a system or a segment", path=path, line=line)
@@ -81,7 +81,7 @@ def _of_pair(table: Table, lp: str | None) -> Iterator[tuple[int, dict[str, str]
         raise InputError(f"no rows of {lp!r}; language pairs here: {listed(sorted(there))}", path=table.path)
 
 
-def _add_texts(sheet: Sheet, system: str, segment: str, row: Mapping[str, str]) -> None:
+def _add_texts(sheet: RatingsBuilder, system: str, segment: str, row: Mapping[str, str]) -> None:
     sheet.see(system, segment)
     if source := row.get("source"):
         sheet.say(sheet.sources, segment, source)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mtloop.core.errors import InputError, UnknownName
-from mtloop.data.ratings.builder import HUMAN, Sheet
+from mtloop.data.ratings.builder import HUMAN, RatingsBuilder
 from mtloop.data.ratings.numbers import is_whole, number
 from mtloop.data.ratings.rankings import is_human
 from mtloop.text.files import lines
@@ -96,7 +96,7 @@ def is_metric_row(line: str) -> bool:
     return len(cells) == len(Row._fields) - 1 and is_whole(cells[-2]) and all(cells)
 
 
-def join(sheet: Sheet, metrics: MetricFile, names: Mapping[str, str]) -> None:
+def join(sheet: RatingsBuilder, metrics: MetricFile, names: Mapping[str, str]) -> None:
     """Add the automatic scores to the human ones; `names` says which system is which where the files do not.
 
     All segments of the test set are there afterwards, in its order, and no systems but those of the human file.
@@ -114,7 +114,7 @@ def join(sheet: Sheet, metrics: MetricFile, names: Mapping[str, str]) -> None:
 
 
 def add_rows(
-    sheet: Sheet, rows: Iterable[Row], named: Mapping[tuple[str, int], str], systems: Mapping[str, str]
+    sheet: RatingsBuilder, rows: Iterable[Row], named: Mapping[tuple[str, int], str], systems: Mapping[str, str]
 ) -> None:
     """Put the rows of these systems into a sheet, under the names that systems and segments have there."""
     sheet.documents |= {name: document for (document, _), name in named.items()}
@@ -167,7 +167,7 @@ def _loosely(system: str) -> str:
     return name.partition(".")[0] if is_human(system) else name
 
 
-def _how_well(sheet: Sheet, partners: set[str], strangers: int) -> list[str]:
+def _how_well(sheet: RatingsBuilder, partners: set[str], strangers: int) -> list[str]:
     rated = sheet.cells(HUMAN).keys()
     if not rated:
         return []

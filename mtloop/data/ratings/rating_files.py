@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtloop.core.errors import InputError, UnknownName
-from mtloop.data.ratings.builder import HUMAN, Sheet, in_order
+from mtloop.data.ratings.builder import HUMAN, RatingsBuilder, in_order
 from mtloop.data.ratings.grid import Ratings
 from mtloop.data.ratings.long_table import read_long
 from mtloop.data.ratings.metric_files import add_rows, is_metric_row, join, read_metric_file
@@ -57,7 +57,7 @@ def read_ratings(
     return sheet.ratings()
 
 
-def _kind(path: Path) -> Callable[[Path, Choices], Sheet]:
+def _kind(path: Path) -> Callable[[Path, Choices], RatingsBuilder]:
     first = next(lines(path))
     words = first.split()
     if is_ranking(words):
@@ -69,20 +69,20 @@ def _kind(path: Path) -> Callable[[Path, Choices], Sheet]:
     return _metrics_alone if is_metric_row(first) else _long_table
 
 
-def _direct_assessment(path: Path, choices: Choices) -> Sheet:
+def _direct_assessment(path: Path, choices: Choices) -> RatingsBuilder:
     score = choices.score or "raw"
     if score not in SCORES:
         raise UnknownName("score", score, SCORES)
-    sheet = Sheet()
+    sheet = RatingsBuilder()
     for line, row in _spaced(path, "SYS", "SID", SCORES[score]):
         sheet.add(HUMAN, row[0], row[1], number(row[2], path, line))
     return sheet
 
 
-def _mqm(path: Path, choices: Choices) -> Sheet:
+def _mqm(path: Path, choices: Choices) -> RatingsBuilder:
     if choices.score is not None:
         raise InputError(f"MQM averages have one kind of score; leave out {choices.score!r}", path=path)
-    sheet = Sheet()
+    sheet = RatingsBuilder()
     for line, (system, segment, score) in _spaced(path, "system", "seg_id", "mqm_avg_score"):
         sheet.see(system, segment)
         if score not in MISSING:
@@ -106,13 +106,13 @@ def _spaced(path: Path, *columns: str) -> Iterator[tuple[int, list[str]]]:
             yield line, [cells[header.index(name)] for name in columns]
 
 
-def _metrics_alone(path: Path, choices: Choices) -> Sheet:
+def _metrics_alone(path: Path, choices: Choices) -> RatingsBuilder:
     file = read_metric_file(path, lp=choices.lp, reference=choices.reference)
-    sheet = Sheet()
+    sheet = RatingsBuilder()
     sheet.notes += file.notes
     add_rows(sheet, file.rows, file.named_like([]), {row.system: row.system for row in file.rows})
     return sheet
 
 
-def _long_table(path: Path, choices: Choices) -> Sheet:
+def _long_table(path: Path, choices: Choices) -> RatingsBuilder:
     return read_long(path, choices.score, choices.lp)

@@ -10,16 +10,16 @@ from mtloop.experiments.experiment import Experiment
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowRange:
     """Rows of a stream, counted from 1, both ends included."""
 
     first: int
     last: int
 
     @classmethod
-    def parse(cls, text: str) -> Rows:
+    def parse(cls, text: str) -> RowRange:
         """
-        >>> Rows.parse("1-4000")
+        >>> RowRange.parse("1-4000")
         Rows(first=1, last=4000)
         """
         match = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", text)
@@ -27,7 +27,7 @@ class Rows:
             raise InputError(f"rows {text!r}: expected FIRST-LAST, counted from 1, say 1-4000")
         return cls(int(match[1]), int(match[2]))
 
-    def overlaps(self, other: Rows) -> bool:
+    def overlaps(self, other: RowRange) -> bool:
         return self.first <= other.last and other.first <= self.last
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class Rows:
         return replace(experiment, skip=self.first - 1, limit=limit)
 
 
-def check_apart(tune: Rows, report: Rows) -> None:
+def check_apart(tune: RowRange, report: RowRange) -> None:
     """A number reported on rows that were tuned on says nothing about rows to come."""
     if tune.overlaps(report):
         raise InputError(f"rows {tune} to tune on and rows {report} to report on overlap; report on rows not tuned on")

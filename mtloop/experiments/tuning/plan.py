@@ -14,7 +14,7 @@ from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.experiments.experiment import Experiment
-from mtloop.experiments.tuning.parts import Rows, check_apart
+from mtloop.experiments.tuning.parts import RowRange, check_apart
 from mtloop.experiments.tuning.rungs import Rung, rungs
 from mtloop.experiments.tuning.space import parse_space
 from mtloop.experiments.tuning.trial import Trial
@@ -22,7 +22,7 @@ from mtloop.methods.registry import settings_of
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """A search: `experiment` as it is by default, the space around it, the two parts of the stream, the metric.
 
     `factor` 0 brings every trial to the end of the part; above, one in `factor` goes on from rung to rung.
@@ -30,8 +30,8 @@ class Plan:
 
     experiment: Experiment
     space: Sequence[str]
-    tune: Rows
-    report: Rows
+    tune: RowRange
+    report: RowRange
     trials: int = 16
     factor: int = 0
     metric: str = "ter"

@@ -22,7 +22,7 @@ class Dimension(Protocol):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Categorical:
     """One of a few values."""
 
     values: tuple[JSON, ...]
@@ -93,9 +93,9 @@ def parse_space(texts: Iterable[str], method: str, fixed: Mapping[str, JSON] | N
     return Space(dimensions)
 
 
-def _choice(name: str, values: str, method: str) -> Choice:
+def _choice(name: str, values: str, method: str) -> Categorical:
     found = (settings_of(method, {name: value.strip()})[name] for value in values.split(","))
-    return Choice(tuple(dict.fromkeys(found)))
+    return Categorical(tuple(dict.fromkeys(found)))
 
 
 def _range(name: str, text: str, method: str) -> Range:

@@ -25,7 +25,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Standing:
+class TrialResult:
     """A trial after so many rows: its scores, and the value it is ranked by (more is better)."""
 
     trial: Trial

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from mtloop.nmt.decoding.source_words import Words
+from mtloop.nmt.decoding.source_words import SourceWords
 from mtloop.nmt.engine.search import Moment
 from mtloop.nmt.engine.vocabulary import SPACE
 
@@ -59,7 +59,7 @@ def shape(word: str, first: bool = False) -> str:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CopyCandidate:
     """A word that could be kept: its text, its shape, and the numbers of the source words it is made of."""
 
     text: str
@@ -68,7 +68,7 @@ class Candidate:
     last: int
 
 
-def candidates(words: Words) -> Iterator[Candidate]:
+def candidates(words: SourceWords) -> Iterator[CopyCandidate]:
     """Words of the running text; what the encoder's pieces cut at a mark (`www.example.org`) is one again."""
     text, starts = words.running
     for found in WORD.finditer(text):
@@ -78,7 +78,7 @@ def candidates(words: Words) -> Iterator[Candidate]:
             form = "code"
         elif form == "capital" and int(((words.where >= first) & (words.where <= last)).sum()) >= MANY:
             form = "strange"
-        yield Candidate(found.group(), form, first, last)
+        yield CopyCandidate(found.group(), form, first, last)
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Copying:
     kept_: Counter[str] = field(default_factory=Counter)
     seen_: Counter[str] = field(default_factory=Counter)
 
-    def learn(self, words: Words, target: str) -> None:
+    def learn(self, words: SourceWords, target: str) -> None:
         """A word says something of its shape when it is met first; then it speaks for itself."""
         for one in candidates(words):
             key, kept = f"={one.text}", stands_in(one.text, target)
@@ -114,7 +114,7 @@ class Copying:
         of_shape = (self.kept_[form] + kept) / (self.seen_[form] + kept + changed)
         return (self.kept_[f"={word}"] + FAITH * of_shape) / (self.seen_[f"={word}"] + FAITH)
 
-    def of(self, words: Words, spell: Callable[[str], Sequence[int]], pieces: Sequence[str]) -> Push | None:
+    def of(self, words: SourceWords, spell: Callable[[str], Sequence[int]], pieces: Sequence[str]) -> Push | None:
         """The push for one sentence, or none."""
         kept = [
             Kept(one.text, one.first, one.last, self._push(rate))
@@ -175,7 +175,7 @@ class Speller:
 class Push:
     """Words to keep, pushed piece by piece: begun where the decoder looks at them, and carried on once begun."""
 
-    words: Words
+    words: SourceWords
     kept: Sequence[Kept]
     go_on: float
     speller: Speller

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from mtloop.core.errors import InputError
-from mtloop.nmt.decoding.source_words import Words
+from mtloop.nmt.decoding.source_words import SourceWords
 from mtloop.nmt.engine.search import Moment
 
 COMMON = 64  # segments that hold a word, above which it says nothing of what they are about
@@ -87,7 +87,7 @@ class Memory:
         self._where: dict[str, list[int]] = {}  # word: rows of the store, oldest first
         self._exact: dict[str, list[int]] = {}
         self._lessons: dict[str, dict[int, None]] = {}  # word: lessons whose source holds it, oldest first
-        self._store, self._dead = Store(), 0  # rows of what was forgotten
+        self._store, self._dead = StateStore(), 0  # rows of what was forgotten
 
     def __len__(self) -> int:
         return len(self._held)
@@ -127,7 +127,7 @@ class Memory:
     def _clear(self) -> None:
         for index in (self._held, self._rows, self._where, self._exact, self._lessons):
             index.clear()
-        self._store, self._dead = Store(), 0
+        self._store, self._dead = StateStore(), 0
 
     def exact(self, source: str) -> str | None:
         """What the very same source was translated to last."""
@@ -138,7 +138,7 @@ class Memory:
         """Every translation confirmed for this source, oldest first; the last one wins."""
         return [self._held[lesson].target for lesson in self._exact.get(source, [])]
 
-    def recall(self, words: Words) -> Recalled | None:
+    def recall(self, words: SourceWords) -> Recalled | None:
         """What was written when these words were looked at before, the newest of each."""
         if self.trust is None:
             return None
@@ -222,7 +222,7 @@ class Memory:
             self.add(Remembered(*values))
 
 
-class Store:
+class StateStore:
     """Keys and tokens row by row, in memory that doubles when it is full."""
 
     def __init__(self) -> None:
@@ -321,7 +321,7 @@ def _logsumexp(values: Array) -> float:
     return float(most) + math.log(np.exp(values - most).sum())
 
 
-def looked_at(words: Words, attention: Tensor) -> tuple[str, ...]:
+def looked_at(words: SourceWords, attention: Tensor) -> tuple[str, ...]:
     """The word each row of attention looks at most."""
     return tuple(words.texts[number].lower() for number in words.shares(attention).argmax(1).tolist())
 

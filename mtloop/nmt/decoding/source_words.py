@@ -17,7 +17,7 @@ REPLACED = "\ufffd"
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class SourceWords:
     """The words of one source, and the word each of its pieces is in."""
 
     texts: tuple[str, ...]
@@ -26,7 +26,7 @@ class Words:
     """Whether a space stands before each word; if nothing is said, one does."""
 
     @classmethod
-    def of(cls, ids: Sequence[int], vocabulary: Vocabulary) -> Words:
+    def of(cls, ids: Sequence[int], vocabulary: Vocabulary) -> SourceWords:
         """A word starts at a space; marks around it stand alone, and so does the end of the sentence."""
         texts: list[str] = []
         spaced: list[bool] = []

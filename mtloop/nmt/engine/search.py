@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from mtloop.nmt.engine.layers import ACTIVATIONS, split
 from mtloop.nmt.engine.marian import GAZE, Encoded, Marian, gaze
-from mtloop.nmt.engine.truncation import WHOLE, Cut
+from mtloop.nmt.engine.truncation import WHOLE, Truncation
 from mtloop.nmt.engine.vocabulary import SPACE
 from mtloop.nmt.engine.weights import OUTPUT, TARGET, Weights
 
@@ -34,7 +34,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Limits:
+class LengthLimits:
     """What keeps a model that has gone astray from talking forever.
 
     The output may be `factor` times the source plus `slack` tokens long; a phrase of up to `phrase` tokens
@@ -52,7 +52,7 @@ class Limits:
     def loops(self, ids: Sequence[int]) -> bool:
         """Whether the last tokens are one phrase over and over.
 
-        >>> Limits().loops([7, 1, 2, 1, 2, 1, 2, 1, 2]), Limits().loops([1, 2, 3])
+        >>> LengthLimits().loops([7, 1, 2, 1, 2, 1, 2, 1, 2]), Limits().loops([1, 2, 3])
         (True, False)
         """
         return any(self._repeated(ids, size) for size in range(1, self.phrase + 1))
@@ -78,7 +78,7 @@ class Advice(Protocol):
         """Logits (beams, vocabulary) to better ones, or to log-probabilities."""
 
 
-UNLIMITED = Limits(factor=1e6, repeats=10**6)
+UNLIMITED = LengthLimits(factor=1e6, repeats=10**6)
 FIRST_ROOM = 64  # tokens to keep before memory is doubled
 
 
@@ -232,7 +232,7 @@ def read(model: Marian, source: list[int] | Encoded) -> Encoded:
 def greedy(
     model: Marian,
     source: list[int] | Encoded,
-    limits: Limits,
+    limits: LengthLimits,
     extra_bias: Tensor | None = None,
     prefix: str = "",
     scored: bool = True,
@@ -250,11 +250,11 @@ def greedy(
 def sample(
     model: Marian,
     source: list[int] | Encoded,
-    limits: Limits,
+    limits: LengthLimits,
     seed: int,
     temperature: float = 1.0,
     extra_bias: Tensor | None = None,
-    cut: Cut = WHOLE,
+    cut: Truncation = WHOLE,
     timid: bool = False,
 ) -> Found:
     """A translation drawn from the model; the same seed draws the same. Its log-probability is that of the draw.
@@ -293,7 +293,7 @@ def _walk(
     decoder: Decoder,
     begun: Begun | None,
     longest: int,
-    limits: Limits,
+    limits: LengthLimits,
     choose: Callable[[Tensor], int],
     scored: bool,
 ) -> Found:
@@ -322,7 +322,7 @@ def beam(
     model: Marian,
     source: list[int] | Encoded,
     beams: int,
-    limits: Limits,
+    limits: LengthLimits,
     extra_bias: Tensor | None = None,
     length_penalty: float = 1.0,
     advice: Sequence[Advice] = (),
@@ -357,7 +357,7 @@ def beam(
 
 
 def _continuations(
-    decoder: Decoder, running: list[list[int]], scores: Tensor, limits: Limits
+    decoder: Decoder, running: list[list[int]], scores: Tensor, limits: LengthLimits
 ) -> tuple[Tensor, list[int], list[int]]:
     """The likeliest next tokens over all beams: their scores, the beam each comes from, and the token."""
     logits = decoder.step(torch.tensor([ids[-1] for ids in running]), [ids[1:] for ids in running])

@@ -13,12 +13,12 @@ FIRST_LOOK = 64  # tokens to rank before more of the vocabulary is looked at
 
 
 @dataclass(frozen=True)
-class Cut:
+class Truncation:
     """The `best` likeliest tokens (0: any number), and of those the fewest that hold `mass` of the probability.
 
     >>> import torch
     >>> logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log()
-    >>> Cut(mass=0.7)(logits).softmax(-1).tolist()[0][2:], Cut(best=3)(logits).isinf().tolist()
+    >>> Truncation(mass=0.7)(logits).softmax(-1).tolist()[0][2:], Cut(best=3)(logits).isinf().tolist()
     ([0.0, 0.0], [[False, False, False, True]])
     """
 
@@ -59,4 +59,4 @@ class Cut:
         return ranked
 
 
-WHOLE = Cut()
+WHOLE = Truncation()

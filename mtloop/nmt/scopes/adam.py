@@ -35,7 +35,7 @@ class Movable(Scope, Protocol):
 
 
 @dataclass
-class Adam:
+class AdamScope:
     """A scope whose steps are Adam's. They wait until the lesson settles, so a lesson is one update here."""
 
     scope: Movable

@@ -15,7 +15,7 @@ from mtloop.nmt.scopes.scope import Scope, base_of
 BIAS = "average/bias"
 
 
-class Average:
+class WeightAverage:
     """Follows a scope: after each lesson, `share` of the way to where it is.
 
     One lesson's step is noisy, the drift of many is what the text has in common. Costs a second copy of every tensor

@@ -25,7 +25,7 @@ from typing import Any
 from mtloop.core.errors import InputError, MtloopError, UnknownName
 from mtloop.nmt.training.job import Job
 from mtloop.nmt.training.recipe import Recipe
-from mtloop.nmt.training.sentencepiece_model import Vocabulary
+from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
 KEYS = ("data", "valid", "tests", "out", "work", "vocabularies", "shard_mb", "about", "resume", "device", "recipe")
 
@@ -60,7 +60,7 @@ def _job(keys: dict[str, Any]) -> Job:
         recipe=Recipe.of(keys.get("recipe", {})),
         valid=list(_pairs([keys["valid"]])) if "valid" in keys else (),
         tests={name: list(_pairs([path])) for name, path in keys.get("tests", {}).items()},
-        vocabularies=(Vocabulary.load(Path(spm[0])), Vocabulary.load(Path(spm[1]))) if spm else None,
+        vocabularies=(SentencePieceModel.load(Path(spm[0])), SentencePieceModel.load(Path(spm[1]))) if spm else None,
         work=Path(work) if work else None,
         resume=keys.get("resume", False),
         workers=os.cpu_count() or 1,

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import torch
 
 from mtloop.nmt.training.sentencepiece_model import PAD
-from mtloop.nmt.training.token_corpus import Corpus
-from mtloop.nmt.training.token_rows import Rows
+from mtloop.nmt.training.token_corpus import TokenCorpus
+from mtloop.nmt.training.token_rows import TokenRows
 
 MULTIPLE = 8  # lengths are padded to a multiple of this: few shapes, and what matrix units like
 
 
 @dataclass(frozen=True)
-class Batch:
+class PaddedBatch:
     """Padded ids, a row a sentence."""
 
     source: torch.Tensor
@@ -32,12 +32,12 @@ class Batch:
 class Batches:
     """A corpus on a device, and the batches of each epoch; the same seed gives the same batches."""
 
-    def __init__(self, corpus: Corpus, *, tokens: int, seed: int, device: torch.device) -> None:
+    def __init__(self, corpus: TokenCorpus, *, tokens: int, seed: int, device: torch.device) -> None:
         self.tokens, self.seed, self.device = tokens, seed, device
         self._source, self._target = (_Side(rows, device) for rows in (corpus.source, corpus.target))
         self._widths = [_padded(rows.lengths) for rows in (corpus.source, corpus.target)]
 
-    def epoch(self, number: int, skip: int = 0) -> Iterator[Batch]:
+    def epoch(self, number: int, skip: int = 0) -> Iterator[PaddedBatch]:
         """The batches of an epoch, without the first `skip`."""
         rng = np.random.default_rng((self.seed, number))
         order = self._order(rng)
@@ -46,7 +46,7 @@ class Batches:
         for index in rng.permutation(len(blocks))[skip:]:
             start, stop, source, target = blocks[index]
             chosen = rows[start:stop]
-            yield Batch(self._source.take(chosen, source), self._target.take(chosen, target))
+            yield PaddedBatch(self._source.take(chosen, source), self._target.take(chosen, target))
 
     def count(self) -> int:
         """Batches in an epoch."""
@@ -69,7 +69,7 @@ class Batches:
 class _Side:
     """One side's rows on a device, where they are padded."""
 
-    def __init__(self, rows: Rows, device: torch.device) -> None:
+    def __init__(self, rows: TokenRows, device: torch.device) -> None:
         self._flat, self._starts, self._lengths = (
             torch.from_numpy(array).to(device) for array in (rows.flat, rows.starts, rows.lengths)
         )

@@ -18,7 +18,7 @@ from mtloop.nmt.training.recipe import refuse_change
 
 
 @dataclass
-class Place:
+class TrainingState:
     """How far a training has come."""
 
     step: int = 0
@@ -29,14 +29,14 @@ class Place:
     scores: list[tuple[int, float]] = field(default_factory=list)  # step, validation score
 
 
-def write(path: Path, place: Place, tensors: Mapping[str, torch.Tensor], identity: Mapping[str, Any]) -> None:
+def write(path: Path, place: TrainingState, tensors: Mapping[str, torch.Tensor], identity: Mapping[str, Any]) -> None:
     """Put a training on disk; killed half-way, the checkpoint before it stays."""
     metadata = {"place": json.dumps(asdict(place)), "identity": json.dumps(dict(identity))}
     with atomic(path) as file:
         file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
 
 
-def read(path: Path, identity: Mapping[str, Any]) -> tuple[Place, dict[str, torch.Tensor]]:
+def read(path: Path, identity: Mapping[str, Any]) -> tuple[TrainingState, dict[str, torch.Tensor]]:
     """Take a training up again; one with other data or another recipe is an error that names the difference."""
     try:
         with safe_open(path, framework="pt") as file:
@@ -45,4 +45,4 @@ def read(path: Path, identity: Mapping[str, Any]) -> tuple[Place, dict[str, torc
     except (SafetensorError, OSError) as error:
         raise InputError(f"not a checkpoint ({error}); remove it to start afresh", path=path) from error
     refuse_change(json.loads(metadata["identity"]), identity, path)
-    return Place(**json.loads(metadata["place"])), tensors
+    return TrainingState(**json.loads(metadata["place"])), tensors

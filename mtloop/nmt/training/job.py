@@ -13,7 +13,7 @@ from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, need
 from mtloop.nmt.training.prepared import SEEN, Prepared, prepare
 from mtloop.nmt.training.recipe import Recipe
-from mtloop.nmt.training.sentencepiece_model import Vocabulary
+from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +37,7 @@ class Job:
     recipe: Recipe
     valid: Sequence[tuple[str, str]] = ()
     tests: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+    vocabularies: tuple[SentencePieceModel, SentencePieceModel] | None = None
     work: Path | None = None
     resume: bool = False
     workers: int = 1

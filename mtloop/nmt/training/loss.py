@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 from transformers import MarianMTModel
 
-from mtloop.nmt.training.batches import Batch
+from mtloop.nmt.training.batches import PaddedBatch
 from mtloop.nmt.training.sentencepiece_model import PAD
 
 Part: TypeAlias = Callable[..., torch.Tensor]
@@ -30,12 +30,12 @@ class Loss:
         if device.type == "cuda":
             torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every shape, and shapes vary
 
-    def __call__(self, batch: Batch) -> torch.Tensor:
+    def __call__(self, batch: PaddedBatch) -> torch.Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             hidden = self.hidden(batch)
             return self._score(self.model, hidden, batch.target, self.smoothing)
 
-    def hidden(self, batch: Batch) -> torch.Tensor:
+    def hidden(self, batch: PaddedBatch) -> torch.Tensor:
         """The last states of the decoder."""
         mask = (batch.source != PAD)[:, None, None, :]
         states = _embed(self.model.model.encoder, batch.source)
@@ -50,7 +50,7 @@ class Loss:
         """Compile for batches of about so many tokens, all shapes at once."""
         rows = max(2, tokens // sum(TYPICAL))
         source, target = (torch.full((rows, width), PAD + 1, device=self.device) for width in TYPICAL)
-        self(Batch(source, target)).backward()
+        self(PaddedBatch(source, target)).backward()
         self.model.zero_grad()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from mtloop.nmt.training.checkpoint import Place
+from mtloop.nmt.training.checkpoint import TrainingState
 from mtloop.nmt.training.recipe import Recipe
 
 _CARD = """---
@@ -53,7 +53,7 @@ tokens with a letter in them), to be read with `mtloop.nmt.training.SeenWords`.
 
 def card(
     recipe: Recipe,
-    place: Place,
+    place: TrainingState,
     facts: Mapping[str, Any],
     scores: Mapping[str, float],
     about: str = "",

@@ -14,7 +14,7 @@ from mtloop.core.atomic import atomic, write_text
 from mtloop.core.errors import InputError
 from mtloop.nmt.training.network import POSITIONS
 from mtloop.nmt.training.recipe import Recipe
-from mtloop.nmt.training.sentencepiece_model import Vocabulary
+from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
 WHOLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -63,7 +63,7 @@ def join_shards(folder: Path) -> Path:
     return folder / WHOLE
 
 
-def write_vocabularies(folder: Path, recipe: Recipe, source: Vocabulary, target: Vocabulary) -> None:
+def write_vocabularies(folder: Path, recipe: Recipe, source: SentencePieceModel, target: SentencePieceModel) -> None:
     """The two SentencePiece models and their ids, as a `MarianTokenizer` wants them."""
     for vocabulary, model, ids in ((source, "source.spm", "vocab.json"), (target, "target.spm", "target_vocab.json")):
         vocabulary.save(folder / model)

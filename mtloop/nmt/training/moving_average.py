@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 
 
-class Average:
+class MovingAverage:
     """Follows weights; an average over few steps at first, over ever more until `decay` is reached."""
 
     def __init__(self, weights: Mapping[str, torch.Tensor], decay: float) -> None:

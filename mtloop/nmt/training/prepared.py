@@ -13,8 +13,8 @@ from typing import Any
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
 from mtloop.nmt.training.recipe import Recipe, refuse_change
-from mtloop.nmt.training.sentencepiece_model import Vocabulary
-from mtloop.nmt.training.token_corpus import Corpus
+from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
+from mtloop.nmt.training.token_corpus import TokenCorpus
 from mtloop.text.moses import tokenise
 from mtloop.text.seen_words import SeenWords, Tokenise, plain_tokens
 
@@ -26,9 +26,9 @@ TOKENS, SEEN, FACTS = "tokens.safetensors", "seen-words.npy", "prepared.json"
 class Prepared:
     """Vocabularies, the corpus as tokens, the target words seen, and what there is to tell about them."""
 
-    source: Vocabulary
-    target: Vocabulary
-    corpus: Corpus
+    source: SentencePieceModel
+    target: SentencePieceModel
+    corpus: TokenCorpus
     seen: SeenWords
     facts: Mapping[str, Any]
 
@@ -39,8 +39,8 @@ class Prepared:
             return None
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         refuse_change(facts["recipe"], recipe.identity(), folder / FACTS)
-        source, target = Vocabulary.load(folder / SOURCE), Vocabulary.load(folder / TARGET)
-        return cls(source, target, Corpus.load(folder / TOKENS), SeenWords.load(folder / SEEN), facts)
+        source, target = SentencePieceModel.load(folder / SOURCE), SentencePieceModel.load(folder / TARGET)
+        return cls(source, target, TokenCorpus.load(folder / TOKENS), SeenWords.load(folder / SEEN), facts)
 
     def save(self, folder: Path) -> None:
         """The facts last: they say that the rest is complete."""
@@ -55,7 +55,7 @@ def prepare(
     pairs: Iterable[tuple[str, str]],
     recipe: Recipe,
     *,
-    vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
+    vocabularies: tuple[SentencePieceModel, SentencePieceModel] | None = None,
     workers: int = 1,
     say: Callable[[str], None] = print,
 ) -> Prepared:
@@ -66,7 +66,7 @@ def prepare(
         _vocabulary(sources, recipe, normalise=True),
         _vocabulary(targets, recipe, normalise=False),
     )
-    whole = Corpus(source.encode(sources, workers), target.encode(targets, workers))
+    whole = TokenCorpus(source.encode(sources, workers), target.encode(targets, workers))
     corpus, left_out = whole.fit(recipe.max_tokens, recipe.max_ratio)
     say(f"{len(corpus)} pairs of {corpus.tokens} tokens to learn from" + _told(left_out))
     name, tokens = _tokeniser(recipe.target_lang)
@@ -93,8 +93,8 @@ def _columns(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
     return sources, targets
 
 
-def _vocabulary(texts: list[str], recipe: Recipe, *, normalise: bool) -> Vocabulary:
-    return Vocabulary.trained(
+def _vocabulary(texts: list[str], recipe: Recipe, *, normalise: bool) -> SentencePieceModel:
+    return SentencePieceModel.trained(
         texts, kind=recipe.vocab, size=recipe.vocab_size, sentences=recipe.vocab_sentences, normalise=normalise
     )
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtloop.nmt.training.checkpoint import Place
+from mtloop.nmt.training.checkpoint import TrainingState
 
 
 @dataclass(frozen=True)
 class Progress:
     """What there is to say now and then; `rate` is in tokens a second, padding included."""
 
-    place: Place
+    place: TrainingState
     spent: float
     loss: float
     lr: float

@@ -21,7 +21,7 @@ import sentencepiece
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
 from mtloop.core.worker_pool import in_chunks
-from mtloop.nmt.training.token_rows import Rows
+from mtloop.nmt.training.token_rows import TokenRows
 from mtloop.text.reversible import is_cut, join, split
 
 EOS, UNK, PAD = 0, 1, 2
@@ -32,13 +32,15 @@ _WORDS: dict[str, Any] = {"hard_vocab_limit": False}
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class SentencePieceModel:
     """Cuts text into pieces and joins them again. Subwords spell what they do not know in bytes; words cannot."""
 
     model: bytes
 
     @classmethod
-    def trained(cls, texts: Sequence[str], *, kind: str, size: int, sentences: int, normalise: bool) -> Vocabulary:
+    def trained(
+        cls, texts: Sequence[str], *, kind: str, size: int, sentences: int, normalise: bool
+    ) -> SentencePieceModel:
         """A vocabulary of the texts. `normalise` folds look-alikes (NFKC), which is for sources:
         a target that lost its ellipses and no-break spaces could never show them. Words stay as they are cut."""
         step = max(1, -(-len(texts) // sentences))
@@ -60,7 +62,7 @@ class Vocabulary:
         return cls(model.getvalue())
 
     @classmethod
-    def load(cls, path: Path) -> Vocabulary:
+    def load(cls, path: Path) -> SentencePieceModel:
         """Read a SentencePiece model that this class wrote."""
         if not path.is_file():
             raise InputError("no such SentencePiece model", path=path)
@@ -84,9 +86,9 @@ class Vocabulary:
         """Every piece with its id: the content of `vocab.json`."""
         return {self._pieces.id_to_piece(index): index for index in range(len(self))}
 
-    def encode(self, texts: Sequence[str], workers: int = 1) -> Rows:
+    def encode(self, texts: Sequence[str], workers: int = 1) -> TokenRows:
         """Ids of every text, each ending in the end-of-sentence token."""
-        return Rows.joined(in_chunks(partial(_encode, self.model), texts, workers))
+        return TokenRows.joined(in_chunks(partial(_encode, self.model), texts, workers))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; special tokens say nothing."""
@@ -114,14 +116,14 @@ def cut(text: str) -> str:
     return " ".join(split(text))
 
 
-def _encode(model: bytes, texts: Sequence[str]) -> Rows:
+def _encode(model: bytes, texts: Sequence[str]) -> TokenRows:
     pieces = _processor(model)
     if _is_cut(model):  # one by one: SentencePiece makes one of several unknown words in a row
         rows: Any = [[*pieces.piece_to_id([SPACE + word for word in split(text)]), EOS] for text in texts]
     else:
         rows = pieces.encode(list(texts), add_eos=True, num_threads=1)
     flat = np.fromiter(chain.from_iterable(rows), np.int32)
-    return Rows(flat, np.fromiter(map(len, rows), np.int32, len(rows)))
+    return TokenRows(flat, np.fromiter(map(len, rows), np.int32, len(rows)))
 
 
 def _too_small(kind: str, size: int, count: int, reason: str) -> str:

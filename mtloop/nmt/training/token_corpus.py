@@ -13,17 +13,17 @@ from safetensors.numpy import load_file, save
 
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
-from mtloop.nmt.training.token_rows import Rows
+from mtloop.nmt.training.token_rows import TokenRows
 
 SHORT = 10  # up to here, lengths that differ many times are no sign of a bad pair
 
 
 @dataclass(frozen=True)
-class Corpus:
+class TokenCorpus:
     """Source and target rows side by side."""
 
-    source: Rows
-    target: Rows
+    source: TokenRows
+    target: TokenRows
 
     def __len__(self) -> int:
         return len(self.source)
@@ -32,7 +32,7 @@ class Corpus:
     def tokens(self) -> int:
         return len(self.source.flat) + len(self.target.flat)
 
-    def fit(self, max_tokens: int, max_ratio: float) -> tuple[Corpus, Mapping[str, int]]:
+    def fit(self, max_tokens: int, max_ratio: float) -> tuple[TokenCorpus, Mapping[str, int]]:
         """The pairs to learn from, and how many were left out for which reason."""
         longer = np.maximum(self.source.lengths, self.target.lengths)
         shorter = np.minimum(self.source.lengths, self.target.lengths)
@@ -45,8 +45,8 @@ class Corpus:
             raise InputError(f"none of {len(self)} pairs can be learned from; {_told(left_out)}")
         return kept, {reason: int(mask.sum()) for reason, mask in left_out.items() if mask.any()}
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> Corpus:
-        return Corpus(self.source.where(keep), self.target.where(keep))
+    def where(self, keep: npt.NDArray[np.bool_]) -> TokenCorpus:
+        return TokenCorpus(self.source.where(keep), self.target.where(keep))
 
     def fingerprint(self) -> str:
         """Tells one corpus from another."""
@@ -60,10 +60,10 @@ class Corpus:
             file.write(save(self._arrays()))
 
     @classmethod
-    def load(cls, path: Path) -> Corpus:
+    def load(cls, path: Path) -> TokenCorpus:
         arrays = load_file(path)
-        source = Rows(arrays["source"], arrays["source_lengths"])
-        return cls(source, Rows(arrays["target"], arrays["target_lengths"]))
+        source = TokenRows(arrays["source"], arrays["source_lengths"])
+        return cls(source, TokenRows(arrays["target"], arrays["target_lengths"]))
 
     def _arrays(self) -> dict[str, npt.NDArray[np.int32]]:
         sides = {"source": self.source, "target": self.target}

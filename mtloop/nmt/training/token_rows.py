@@ -13,10 +13,10 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Rows:
+class TokenRows:
     """All tokens of all rows, and how long each row is.
 
-    >>> rows = Rows(np.arange(6, dtype=np.int32), np.array([1, 3, 2], np.int32))
+    >>> rows = TokenRows(np.arange(6, dtype=np.int32), np.array([1, 3, 2], np.int32))
     >>> rows.where(np.array([True, False, True])).flat.tolist()
     [0, 4, 5]
     """
@@ -25,7 +25,7 @@ class Rows:
     lengths: Ints
 
     @classmethod
-    def joined(cls, parts: Iterable[Rows]) -> Rows:
+    def joined(cls, parts: Iterable[TokenRows]) -> TokenRows:
         """Rows after rows."""
         every = [cls(np.zeros(0, np.int32), np.zeros(0, np.int32)), *parts]
         return cls(np.concatenate([part.flat for part in every]), np.concatenate([part.lengths for part in every]))
@@ -38,6 +38,6 @@ class Rows:
         """Where in `flat` each row begins."""
         return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> Rows:
+    def where(self, keep: npt.NDArray[np.bool_]) -> TokenRows:
         """Only the rows to keep."""
-        return Rows(self.flat[np.repeat(keep, self.lengths)], self.lengths[keep])
+        return TokenRows(self.flat[np.repeat(keep, self.lengths)], self.lengths[keep])

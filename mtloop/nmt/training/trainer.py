@@ -13,16 +13,16 @@ from transformers import MarianMTModel
 
 from mtloop.core.errors import MtloopError
 from mtloop.nmt.training import checkpoint
-from mtloop.nmt.training.batches import Batch, Batches
-from mtloop.nmt.training.checkpoint import Place
+from mtloop.nmt.training.batches import Batches, PaddedBatch
+from mtloop.nmt.training.checkpoint import TrainingState
 from mtloop.nmt.training.loss import Loss
 from mtloop.nmt.training.meter import Meter
-from mtloop.nmt.training.moving_average import Average
+from mtloop.nmt.training.moving_average import MovingAverage
 from mtloop.nmt.training.network import weights
 from mtloop.nmt.training.progress import Progress
 from mtloop.nmt.training.recipe import Recipe
 from mtloop.nmt.training.schedule import rate, spent
-from mtloop.nmt.training.token_corpus import Corpus
+from mtloop.nmt.training.token_corpus import TokenCorpus
 
 
 class Trainer:
@@ -39,7 +39,7 @@ class Trainer:
     def __init__(
         self,
         recipe: Recipe,
-        corpus: Corpus,
+        corpus: TokenCorpus,
         model: MarianMTModel,
         *,
         path: Path,
@@ -47,9 +47,9 @@ class Trainer:
         validate: Callable[[MarianMTModel], float] | None = None,
     ) -> None:
         self.recipe, self.model, self.path, self.validate = recipe, model, path, validate
-        self.place = Place()
+        self.place = TrainingState()
         self._weights = weights(model)
-        self.average = Average(self._weights, recipe.average)
+        self.average = MovingAverage(self._weights, recipe.average)
         self.best = {name: value.clone() for name, value in self.average.values.items()}
         self._identity = recipe.identity() | {"corpus": corpus.fingerprint()}
         self.batches = Batches(corpus, tokens=recipe.batch_tokens, seed=recipe.seed, device=device)
@@ -98,13 +98,13 @@ class Trainer:
             for name, tensor in self._tensors().items():
                 tensor.copy_(tensors[name])
 
-    def _stream(self) -> Iterator[Batch]:
+    def _stream(self) -> Iterator[PaddedBatch]:
         """Batch after batch, epoch after epoch, from where the training stands."""
         while self._spent() < 1:
             yield from self.batches.epoch(self.place.epoch, self.place.batch)
             self.place.epoch, self.place.batch = self.place.epoch + 1, 0
 
-    def _step(self, batch: Batch) -> torch.Tensor:
+    def _step(self, batch: PaddedBatch) -> torch.Tensor:
         torch.manual_seed(self.recipe.seed * 1_000_003 + self.place.step)  # so dropout has no state to save
         value = self._loss(batch)
         value.backward()

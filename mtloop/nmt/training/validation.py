@@ -9,7 +9,7 @@ import torch
 from transformers import MarianMTModel
 
 from mtloop.nmt.training.bleu import bleu
-from mtloop.nmt.training.sentencepiece_model import EOS, PAD, Vocabulary
+from mtloop.nmt.training.sentencepiece_model import EOS, PAD, SentencePieceModel
 
 LONGEST = 500  # tokens of a source that are read; positions end soon after
 TOKENS = {"cpu": 4_096, "cuda": 262_144}  # of a batch, before it is translated
@@ -19,7 +19,11 @@ class Validation:
     """Pairs to translate and compare."""
 
     def __init__(
-        self, pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabulary, device: torch.device
+        self,
+        pairs: Sequence[tuple[str, str]],
+        source: SentencePieceModel,
+        target: SentencePieceModel,
+        device: torch.device,
     ) -> None:
         self.references = [reference for _, reference in pairs]
         self._target, self._device = target, device

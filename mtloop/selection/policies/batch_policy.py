@@ -37,7 +37,7 @@ class Draw:
     lacking: Mask | None = None
 
 
-class Batch(ABC):
+class BatchPolicy(ABC):
     """A policy with a leading axis of runs; `choose` and `update` are for a single run.
 
     What is learned ends in `_` and is an array whose first axis is the run; `learned` names those arrays.

@@ -15,7 +15,7 @@ DOUBT = 0.05  # a standard deviation that is believed of a system before its own
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class MeanEstimate:
     """Means of the systems (NaN: never rated) and what is not known about them.
 
     `covariance` is theirs, or only its diagonal where there are too many systems.
@@ -75,7 +75,7 @@ class Evidence:
         self.closed += unknown & (heard if lacking is None else heard | asked & lacking)
         row[heard] = scores[heard]
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> MeanEstimate:
         """Generalised least squares under score = mean of the system + effect of the segment + noise.
 
         The effect of a segment (an easy one, a lenient rater) is common to all systems rated on it and drops out of
@@ -90,10 +90,10 @@ class Evidence:
         spread = ((rest**2).sum(axis=0) + DOUBT**2) / np.maximum(counts - 1, 1)
         shared = _shared(rest, seen, spread) if self.systems <= PAIRED_UP_TO else 0.0
         if shared == 0.0:
-            return Estimate(means, spread / np.maximum(counts, 1) * self._left())
+            return MeanEstimate(means, spread / np.maximum(counts, 1) * self._left())
         return self._joint(scores, seen, means, spread - shared, shared)
 
-    def _joint(self, scores: Array, seen: Mask, means: Array, noise: Array, shared: float) -> Estimate:
+    def _joint(self, scores: Array, seen: Mask, means: Array, noise: Array, shared: float) -> MeanEstimate:
         precision = seen / noise
         centre = float(np.nanmean(means))
         centred = np.where(seen, scores - centre, 0.0)
@@ -104,7 +104,7 @@ class Evidence:
         covariance = np.linalg.inv(information)
         found = np.where(np.isnan(means), np.nan, centre + covariance @ told)
         left = np.sqrt(self._left())
-        return Estimate(found, covariance * np.outer(left, left))
+        return MeanEstimate(found, covariance * np.outer(left, left))
 
     def _left(self) -> Array:
         """The share of segments that could still tell something, for every system."""

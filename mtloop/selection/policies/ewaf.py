@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtloop.core.errors import InputError
-from mtloop.selection.policies.batch_policy import Array, Batch, Draw, pick, softmax
+from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw, pick, softmax
 
 Step = Literal["fixed", "anytime"]
 Variant = Literal["paper", "mtol"]
 
 
-class EWAF(Batch):
+class EWAF(BatchPolicy):
     """Every system is rated; w_j <- w_j exp(-eta loss_j), loss = -score, so a missing or zero score changes nothing.
 
     `step` "fixed": eta = sqrt(8 ln J / horizon). "anytime": the horizon is not needed; before iteration t the weights

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtloop.selection.policies.batch_policy import Array, Batch, Draw, only, pick, softmax
+from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw, only, pick, softmax
 from mtloop.selection.policies.ewaf import Step, Variant, check_step
 
 
-class EXP3(Batch):
+class EXP3(BatchPolicy):
     """The weight of the chosen system grows by exp(eta score / p), p the probability it was drawn with.
 
     `step` "fixed": eta = sqrt(2 ln J / (horizon J)). "anytime": before iteration t the weights are

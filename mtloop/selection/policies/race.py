@@ -10,15 +10,15 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
 from mtloop.core.types import JSON
-from mtloop.selection.policies.batch_policy import Array, Batch, Draw, Mask
+from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw, Mask
 from mtloop.selection.policies.elimination import check_stopping
-from mtloop.selection.policies.evidence import Estimate, Evidence
+from mtloop.selection.policies.evidence import Evidence, MeanEstimate
 
 GAP = 0.05  # the typical difference between two systems: where the bounds are tightest; they hold for any
 HOPELESS = 50  # askings without a single rating, after which a system is no longer waited for
 
 
-class Race(Batch):
+class Race(BatchPolicy):
     """Finds the best `top` systems with few ratings, and stops by itself.
 
     For each pair of a system in the top and one outside, the ratings so far (see `Evidence`) bound the probability
@@ -108,7 +108,7 @@ class Race(Batch):
         mask: Mask = parts > (1 - self.confidence) / len(parts) / 2
         return mask
 
-    def _risks(self, estimate: Estimate, best: np.ndarray, rest: np.ndarray) -> Array:
+    def _risks(self, estimate: MeanEstimate, best: np.ndarray, rest: np.ndarray) -> Array:
         """For each of the best (rows) and each of the rest (columns), how likely the order is wrong."""
         means = estimate.means
         leads = means[best][:, None] - means[rest][None] + self.indifference

@@ -11,10 +11,10 @@ from typing import Any
 from mtloop.core.conversion import convert
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.types import JSON
-from mtloop.selection import EWAF, EXP3, UCB1, Batch, LinUCB, Race, SuccessiveElimination, Thompson
+from mtloop.selection import EWAF, EXP3, UCB1, BatchPolicy, LinUCB, Race, SuccessiveElimination, Thompson
 
 GROUP = "mtloop.policies"  # the entry-point group through which plugins add policies
-POLICIES: dict[str, Callable[..., Batch]] = {
+POLICIES: dict[str, Callable[..., BatchPolicy]] = {
     "ewaf": EWAF,
     "exp3": EXP3,
     "ucb1": UCB1,
@@ -34,7 +34,7 @@ def stops(spec: str) -> bool:
     return bool(getattr(_find(parse(spec)[0]), "stops", False))
 
 
-def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 1) -> Batch:
+def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 1) -> BatchPolicy:
     """A policy from its name and settings, such as `exp3` or `exp3:variant=mtol`, for so many iterations and runs.
 
     >>> make_policy("exp3:step=anytime", ["a", "b"], horizon=100).step
@@ -65,18 +65,18 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _find(name: str) -> Callable[..., Batch]:
+def _find(name: str) -> Callable[..., BatchPolicy]:
     known = POLICIES | _plugins()
     if name not in known:
         raise UnknownName("policy", name, known)
     return known[name]
 
 
-def _keywords(policy: Callable[..., Batch]) -> Mapping[str, JSON]:
+def _keywords(policy: Callable[..., BatchPolicy]) -> Mapping[str, JSON]:
     parameters = inspect.signature(policy).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 @cache
-def _plugins() -> dict[str, Callable[..., Batch]]:
+def _plugins() -> dict[str, Callable[..., BatchPolicy]]:
     return {point.name: point.load() for point in entry_points(group=GROUP)}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtloop.selection.policies.batch_policy import Array, Batch, Draw
+from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw
 
 
-class Tally(Batch):
+class Tally(BatchPolicy):
     """Policies that rank by the mean score. A system that nobody rated has mean 0.
 
     An asking that got no answer counts as an asking: a system that nobody ever rates is not asked about for ever.

@@ -9,8 +9,8 @@ from starlette.requests import Request
 
 from mtloop.service.accounts.keys import LONGEST, hash_key
 from mtloop.service.cache import Cache
-from mtloop.service.problems import NO_KEY, NOT_ORGANISER, UNKNOWN_RUN, UNKNOWN_TASK, Refused
-from mtloop.service.tasks.models import Participant, Run, Task
+from mtloop.service.problems import NO_KEY, NOT_ORGANISER, UNKNOWN_RUN, UNKNOWN_TASK, ProblemError
+from mtloop.service.tasks.models import Participant, Run, SharedTask
 from mtloop.service.tasks.store import Store
 
 HEADER = "x-api-key"
@@ -24,7 +24,7 @@ class Known:
 
     participant: Participant
     run: Run
-    task: Task
+    task: SharedTask
     epoch: int
 
 
@@ -43,7 +43,7 @@ class Access:
         """The same, for what only organisers do; others learn not even that it exists."""
         participant = await self.participant(request)
         if not participant.organiser:
-            raise Refused(NOT_ORGANISER)
+            raise ProblemError(NOT_ORGANISER)
         return participant
 
     async def run(self, request: Request, token: str) -> Known:
@@ -55,10 +55,10 @@ class Access:
             self._known.update({key: known})
         return known
 
-    async def task(self, name: str) -> Task:
+    async def task(self, name: str) -> SharedTask:
         found = await self._store.task(name) if NAME.fullmatch(name) else None
         if found is None:
-            raise Refused(UNKNOWN_TASK)
+            raise ProblemError(UNKNOWN_TASK)
         return found
 
     def forget(self) -> None:
@@ -71,22 +71,22 @@ class Access:
     async def _holder(self, key_hash: str) -> tuple[Participant, int]:
         found = await self._store.participant(key_hash)
         if found is None:
-            raise Refused(NO_KEY)
+            raise ProblemError(NO_KEY)
         return found
 
     async def _look_up(self, key_hash: str, token: str) -> Known:
         participant, epoch = await self._holder(key_hash)  # first: what is read later is at least as new
         run = await self._store.run(token) if TOKEN.fullmatch(token) else None
         if run is None or run.participant_id != participant.id:
-            raise Refused(UNKNOWN_RUN)
+            raise ProblemError(UNKNOWN_RUN)
         task = await self._store.task_of(run.task_id)
         if task is None:
-            raise Refused(UNKNOWN_RUN)
+            raise ProblemError(UNKNOWN_RUN)
         return Known(participant, run, task, epoch)
 
 
 def _key_hash(request: Request) -> str:
     key = request.headers.get(HEADER, "")
     if not 0 < len(key) <= LONGEST:
-        raise Refused(NO_KEY)
+        raise ProblemError(NO_KEY)
     return hash_key(key)

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 
-from mtloop.service.problems import Refused, too_many
+from mtloop.service.problems import ProblemError, too_many
 from mtloop.service.tasks.store import Store
 
 PORTIONS = 20
@@ -28,7 +28,7 @@ class _Portion:
     last: bool = False
 
 
-class Limits:
+class RateLimits:
     """`rate` requests a minute and `quota` requests a day for each participant; 0 is no limit."""
 
     def __init__(self, store: Store, rate: int, quota: int) -> None:
@@ -43,7 +43,7 @@ class Limits:
             now = time.time()
             number = int(now // span)
             if not await self._take(participant_id, span, number, limit):
-                raise Refused(too_many(max(1, int((number + 1) * span - now + 0.999))))
+                raise ProblemError(too_many(max(1, int((number + 1) * span - now + 0.999))))
 
     async def _take(self, participant_id: int, span: int, number: int, limit: int) -> bool:
         portion = self._portions[participant_id, span]

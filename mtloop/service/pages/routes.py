@@ -12,11 +12,11 @@ from starlette.responses import RedirectResponse
 from mtloop.service.accounts.access import NAME, TOKEN
 from mtloop.service.accounts.keys import LONGEST, hash_key
 from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
-from mtloop.service.problems import NOT_FOUND, Refused
+from mtloop.service.problems import NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
 from mtloop.service.tasks.bodies import read_raw
 from mtloop.service.tasks.leaderboard import leaderboard
-from mtloop.service.tasks.models import Entry, Participant, Task
+from mtloop.service.tasks.models import Entry, Participant, SharedTask
 from mtloop.service.tasks.result_routes import curves
 from mtloop.service.tasks.sealed_ids import new_token
 
@@ -54,7 +54,7 @@ async def show_board(task: str, request: Request) -> Response:
     here, who = service(request), await _who(service(request), request)
     found = await _task(here, task)
     if found is None:
-        raise Refused(NOT_FOUND)
+        raise ProblemError(NOT_FOUND)
     return fragment("board.html", request.headers.get("if-none-match", ""), **await _board(here, found, who))
 
 
@@ -124,7 +124,7 @@ async def show_organiser(request: Request) -> Response:
 async def show_activity(request: Request) -> Response:
     here, who = service(request), await _who(service(request), request)
     if who is None or not who.organiser:
-        raise Refused(NOT_FOUND)
+        raise ProblemError(NOT_FOUND)
     return fragment("activity.html", request.headers.get("if-none-match", ""), **await _activity(here))
 
 
@@ -145,7 +145,7 @@ async def show_asset(version: str, name: str) -> Response:
     """Style sheets and scripts; to be kept for good, since the address changes with the content."""
     content = asset(name)
     if content is None or not asset_url(name).startswith(f"/assets/{version}/"):
-        raise Refused(NOT_FOUND)
+        raise ProblemError(NOT_FOUND)
     headers = {"cache-control": "public, max-age=31536000, immutable"}
     return Response(content, headers=headers, media_type=KINDS["." + name.rpartition(".")[2]])
 
@@ -155,11 +155,11 @@ async def _who(here: Service, request: Request) -> Participant | None:
     return await here.store.session(hash_key(token)) if token else None
 
 
-async def _task(here: Service, name: str) -> Task | None:
+async def _task(here: Service, name: str) -> SharedTask | None:
     return await here.store.task(name) if NAME.fullmatch(name) else None
 
 
-async def _board(here: Service, task: Task, who: Participant | None) -> dict[str, Any]:
+async def _board(here: Service, task: SharedTask, who: Participant | None) -> dict[str, Any]:
     shown = task.shows_results or (who is not None and who.organiser)
     lines = leaderboard(task, await here.store.entries(task)) if shown else []
     return {"task": task, "shown": shown, "lines": lines, "whose": who}
@@ -178,6 +178,6 @@ async def _form(request: Request) -> dict[str, str]:
     """A form sent from one of our own pages: the cookie is SameSite=Strict, and the browser says where it came from."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
-        raise Refused(NOT_FOUND)
+        raise ProblemError(NOT_FOUND)
     raw = await read_raw(request, FORM)
     return {name: values[0] for name, values in parse_qs(raw.decode("utf-8", "replace")).items()}

@@ -9,16 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mtloop.service.problems import TOO_LARGE, WRONG_TYPE, Refused, invalid
-from mtloop.service.tasks.models import Kind, Run, Standing, Task
-from mtloop.service.tasks.submissions import Given, Rewarded
+from mtloop.service.problems import TOO_LARGE, WRONG_TYPE, ProblemError, invalid
+from mtloop.service.tasks.models import Kind, Run, RunProgress, SharedTask
+from mtloop.service.tasks.submissions import Given, SubmissionResult
 
 B = TypeVar("B", bound=BaseModel)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _OPEN = ConfigDict(extra="forbid", strict=True)
 
 
-class RunBody(BaseModel):
+class NewRunBody(BaseModel):
     """A new run; the name is for leaderboards."""
 
     model_config = _OPEN
@@ -62,7 +62,7 @@ class TaskList(BaseModel):
     tasks: list[TaskBody]
 
 
-class RunState(BaseModel):
+class RunBody(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
     run: str
     name: str
@@ -75,7 +75,7 @@ class RunState(BaseModel):
 
 
 class RunList(BaseModel):
-    runs: list[RunState]
+    runs: list[RunBody]
 
 
 class SentenceBody(BaseModel):
@@ -89,13 +89,13 @@ class RewardBody(BaseModel):
     next: SentenceBody | None
 
 
-def task_json(task: Task) -> dict[str, Any]:
+def task_json(task: SharedTask) -> dict[str, Any]:
     """A task as participants see it: nothing of how its held-out block lies."""
     names = ("name", "kind", "source_language", "target_language", "samples", "passes", "reward")
     return {name: getattr(task, name) for name in names}
 
 
-def run_json(run: Run, standing: Standing, task: Task) -> dict[str, Any]:
+def run_json(run: Run, standing: RunProgress, task: SharedTask) -> dict[str, Any]:
     finished = standing.position >= task.samples
     return {
         "run": run.token,
@@ -113,7 +113,7 @@ def given_json(given: Given) -> dict[str, Any]:
     return {"id": given.id, "source": given.source}
 
 
-def rewarded_json(rewarded: Rewarded) -> dict[str, Any]:
+def rewarded_json(rewarded: SubmissionResult) -> dict[str, Any]:
     following = None if rewarded.next is None else given_json(rewarded.next)
     return {"id": rewarded.id, "reward": rewarded.reward, "next": following}
 
@@ -127,17 +127,17 @@ async def read_body(request: Request, kind: type[B], largest: int) -> B:
     """The body of a request, or the problem with it; an empty one is an empty object."""
     raw = await read_raw(request, largest)
     if raw and request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(WRONG_TYPE)
+        raise ProblemError(WRONG_TYPE)
     try:
         return kind.model_validate_json(raw or b"{}")
     except ValidationError as error:
-        raise Refused(invalid(_told(error))) from None
+        raise ProblemError(invalid(_told(error))) from None
 
 
 def check_text(text: str, field: str) -> str:
     """Text that every database can keep; NUL is the one character PostgreSQL has no room for."""
     if "\x00" in text:
-        raise Refused(invalid(f"{field}: NUL bytes are not text"))
+        raise ProblemError(invalid(f"{field}: NUL bytes are not text"))
     return text
 
 
@@ -146,7 +146,7 @@ async def read_raw(request: Request, largest: int) -> bytes:
     async for piece in request.stream():
         size += len(piece)
         if size > largest:
-            raise Refused(TOO_LARGE)
+            raise ProblemError(TOO_LARGE)
         pieces.append(piece)
     return b"".join(pieces)
 

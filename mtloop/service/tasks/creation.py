@@ -12,10 +12,10 @@ from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.toml import check_fields, read_toml
 from mtloop.core.trace import Trace, is_header
 from mtloop.data import parse_columns, stream
-from mtloop.data.stream_layout import Layout
+from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rewards import noise_of, sentence_reward
 from mtloop.service.accounts.access import NAME
-from mtloop.service.tasks.models import KINDS, Kind, Sentence
+from mtloop.service.tasks.models import KINDS, Kind, TaskSentence
 from mtloop.service.tasks.store import Store
 from mtloop.text import moses
 from mtloop.text.files import lines, open_bytes
@@ -116,13 +116,13 @@ class TaskFile:
         else:
             raise InputError("a task needs data: a source and a reference file, or one data file with both")
 
-    def sentences(self) -> Iterator[Sentence]:
+    def sentences(self) -> Iterator[TaskSentence]:
         """The data as it is stored and served."""
         reward = sentence_reward(self.reward)
         oracle = self._oracle()
         for number, (source, reference) in enumerate(self.pairs(), start=1):
             _check(source, reference, number)
-            kept = Sentence(
+            kept = TaskSentence(
                 self._prepared(source, self.source_language), self._prepared(reference, self.target_language), None
             )
             if oracle is not None:
@@ -166,7 +166,7 @@ class TaskFile:
         } | self._extent(1, 0)
 
     def _extent(self, count: int, held_out: int) -> dict[str, int]:
-        layout = Layout(count, held_out, self.blocks if held_out else 0)
+        layout = StreamLayout(count, held_out, self.blocks if held_out else 0)
         samples = self.samples or len(layout)
         required = self.required or samples
         if samples > len(layout):

@@ -8,7 +8,7 @@ from mtloop import __version__
 from mtloop.core.errors import InputError
 from mtloop.core.trace import Header, TraceWriter
 from mtloop.core.types import JSON, Proposal, Reward, Segment, Step, Truth
-from mtloop.service.tasks.models import Run, Sentence, Submission, Task
+from mtloop.service.tasks.models import Run, SharedTask, Submission, TaskSentence
 from mtloop.service.tasks.store import Store
 from mtloop.service.tasks.tables import sentence_id
 
@@ -31,13 +31,13 @@ async def write_trace(store: Store, token: str, lap: int | None, path: Path) -> 
                 trace.write(_step(one, sentences[number]))
 
 
-def _header(task: Task, run: Run, lap: int) -> Header:
+def _header(task: SharedTask, run: Run, lap: int) -> Header:
     config: dict[str, JSON] = {"task": task.name, "kind": task.kind, "reward": task.reward}
     config |= {"run": run.token, "pass": lap}
     return Header(config=config, versions={"mtloop": __version__})
 
 
-def _step(one: Submission, sentence: Sentence) -> Step:
+def _step(one: Submission, sentence: TaskSentence) -> Step:
     segment = Segment(str(one.place.position + 1), sentence.source)
     truth = Truth((sentence.reference,))
     return Step(one.place.position, Proposal(segment, one.translation), Reward(one.reward), truth=truth)

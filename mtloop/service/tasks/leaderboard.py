@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtloop.judges.rewards import corpus_bleu
-from mtloop.service.tasks.models import Checkpoint, Entry, Standing, Task
+from mtloop.service.tasks.models import CheckpointSums, Entry, RunProgress, SharedTask
 
 POINTS_A_DECADE = 20
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class BlockScore:
     """What a run did on one appearance of the held-out block: corpus BLEU on 0-100, the mean sentence score on 0-1.
 
     Appearances are numbered: where in the stream they lie is not for participants to know.
@@ -45,16 +45,16 @@ class Line:
     relative_sentence: float | None
 
 
-def leaderboard(task: Task, entries: Iterable[Entry]) -> list[Line]:
+def leaderboard(task: SharedTask, entries: Iterable[Entry]) -> list[Line]:
     """Ranked by cumulative reward, then those that are not ranked yet, the furthest first."""
     ordered = sorted(entries, key=lambda one: _order(task, one))
     return [_line(task, entry, rank) for rank, entry in enumerate(ordered, start=1)]
 
 
-def held_out(task: Task, checkpoints: Sequence[Checkpoint]) -> list[HeldOut]:
+def held_out(task: SharedTask, checkpoints: Sequence[CheckpointSums]) -> list[BlockScore]:
     """The scores at each checkpoint that has been gone through to its end."""
     whole = [one for one in checkpoints if one.count == task.held_out]
-    return [HeldOut(one.block, bleu_of(one.statistics), one.score / one.count) for one in whole]
+    return [BlockScore(one.block, bleu_of(one.statistics), one.score / one.count) for one in whole]
 
 
 def bleu_of(statistics: Sequence[int]) -> float:
@@ -62,7 +62,7 @@ def bleu_of(statistics: Sequence[int]) -> float:
     return float(corpus_bleu().aggregate(np.array([statistics], dtype=float))[0])
 
 
-def running(task: Task, points: Iterable[Standing]) -> list[dict[str, float | None]]:
+def running(task: SharedTask, points: Iterable[RunProgress]) -> list[dict[str, float | None]]:
     """The running averages at the points of a curve: reward, and regret where there is an oracle."""
     return [
         {"position": one.position, "reward": one.mean_reward, "regret": one.mean_regret if task.oracle else None}
@@ -83,13 +83,13 @@ def is_milestone(position: int) -> bool:
     return math.floor(math.log10(position - 1) * POINTS_A_DECADE) < step
 
 
-def _order(task: Task, entry: Entry) -> tuple[bool, float, int]:
+def _order(task: SharedTask, entry: Entry) -> tuple[bool, float, int]:
     ranked = entry.standing.position >= task.required
     worth = entry.standing.reward if ranked else float(entry.standing.position)
     return not ranked, -worth, entry.run.id
 
 
-def _line(task: Task, entry: Entry, rank: int) -> Line:
+def _line(task: SharedTask, entry: Entry, rank: int) -> Line:
     standing, found = entry.standing, held_out(task, entry.checkpoints)
     first, last = (found[0], found[-1]) if found and found[0].block == 0 else (None, None)
     both = first is not None and last is not None and len(found) > 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from mtloop.data.stream_layout import Layout
-from mtloop.service.tasks.sealed_ids import Place
+from mtloop.data.stream_layout import StreamLayout
+from mtloop.service.tasks.sealed_ids import PassPosition
 
 Kind = Literal["mock", "dev", "training"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -22,7 +22,7 @@ class Participant:
 
 
 @dataclass(frozen=True)
-class Task:
+class SharedTask:
     """A stream with its rules. `required` samples make a run one that is ranked; `characters` limits a translation."""
 
     id: int
@@ -46,8 +46,8 @@ class Task:
     opened: bool
 
     @cached_property
-    def layout(self) -> Layout:
-        return Layout(self.lines, self.held_out, self.blocks)
+    def layout(self) -> StreamLayout:
+        return StreamLayout(self.lines, self.held_out, self.blocks)
 
     @property
     def shows_results(self) -> bool:
@@ -68,7 +68,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunProgress:
     """How far a pass has come and what it earned: all that one more step needs to know.
 
     `score` is what the translations were worth before noise, `oracle` what the oracle earned on the same sentences.
@@ -82,8 +82,8 @@ class Standing:
     updated: float = 0.0
 
     @property
-    def place(self) -> Place:
-        return Place(self.lap, self.position)
+    def place(self) -> PassPosition:
+        return PassPosition(self.lap, self.position)
 
     @property
     def mean_reward(self) -> float:
@@ -95,7 +95,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class TaskSentence:
     """A source, what it should become, and what the oracle earned on it. It never leaves the house as it is."""
 
     source: str
@@ -108,14 +108,14 @@ class Submission:
     """One row: a translation and what it earned."""
 
     run_id: int
-    place: Place
+    place: PassPosition
     translation: str
     reward: float
     score: float
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class CheckpointSums:
     """The sums over one appearance of the held-out block."""
 
     block: int
@@ -131,5 +131,5 @@ class Entry:
 
     run: Run
     participant: str
-    standing: Standing
-    checkpoints: tuple[Checkpoint, ...] = ()
+    standing: RunProgress
+    checkpoints: tuple[CheckpointSums, ...] = ()

@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from mtloop.service.problems import HIDDEN, NOT_ORGANISER, UNKNOWN_RUN, UNKNOWN_TASK, Refused, documented
+from mtloop.service.problems import HIDDEN, NOT_ORGANISER, UNKNOWN_RUN, UNKNOWN_TASK, ProblemError, documented
 from mtloop.service.state import Service, service
 from mtloop.service.tasks.bodies import ResultsBody, answer, read_body
 from mtloop.service.tasks.leaderboard import Line, held_out, leaderboard, running
-from mtloop.service.tasks.models import Run, Task
+from mtloop.service.tasks.models import Run, SharedTask
 from mtloop.service.tasks.run_routes import ALWAYS, SENT, body_of
 
 router = APIRouter(prefix="/v1", tags=["results"])
@@ -44,7 +44,7 @@ async def show_leaderboard(task: str, request: Request) -> Response:
     await here.limits.charge(participant.id)
     found = await here.access.task(task)
     if not found.shows_results and not participant.organiser:
-        raise Refused(HIDDEN)
+        raise ProblemError(HIDDEN)
     board = leaderboard(found, await here.store.entries(found))
     return answer({"task": found.name, "required": found.required, "lines": [line_json(line) for line in board]})
 
@@ -56,7 +56,7 @@ async def show_curves(run: str, request: Request) -> Response:
     known = await here.access.fresh_run(request, run)
     await here.limits.charge(known.participant.id)
     if not known.task.shows_results and not known.participant.organiser:
-        raise Refused(HIDDEN)
+        raise ProblemError(HIDDEN)
     return answer({"passes": await curves(here, known.run, known.task)})
 
 
@@ -85,7 +85,7 @@ def line_json(line: Line) -> dict[str, Any]:
     return {"pass" if name == "lap" else name: value for name, value in body.items()}
 
 
-async def curves(here: Service, run: Run, task: Task) -> list[dict[str, Any]]:
+async def curves(here: Service, run: Run, task: SharedTask) -> list[dict[str, Any]]:
     """What the page and the API draw curves from."""
     points, checkpoints = await here.store.curve(run), await here.store.checkpoints(run)
     return [

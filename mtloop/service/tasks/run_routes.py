@@ -25,17 +25,17 @@ from mtloop.service.problems import (
     WRONG_ORDER,
     WRONG_TYPE,
     Problem,
-    Refused,
+    ProblemError,
     documented,
     invalid,
     too_many,
 )
 from mtloop.service.state import Service, service
 from mtloop.service.tasks.bodies import (
+    NewRunBody,
     RewardBody,
     RunBody,
     RunList,
-    RunState,
     SentenceBody,
     TranslationBody,
     answer,
@@ -45,10 +45,10 @@ from mtloop.service.tasks.bodies import (
     rewarded_json,
     run_json,
 )
-from mtloop.service.tasks.models import Standing
-from mtloop.service.tasks.submissions import Asked, Given, HandedIn, Rewarded, Stale
+from mtloop.service.tasks.models import RunProgress
+from mtloop.service.tasks.submissions import Asked, Given, HandedIn, Stale, SubmissionResult
 
-T = TypeVar("T", Given, Rewarded)
+T = TypeVar("T", Given, SubmissionResult)
 ALWAYS = (NO_KEY, too_many(60), AWAY)
 SENT = (TOO_LARGE, WRONG_TYPE, invalid("The body is not what the description asks for."))
 PATIENCE = 5  # how often what is known may turn out stale within one request
@@ -60,7 +60,7 @@ def body_of(model: type) -> dict[str, Any]:
     """The description of a body that the route reads itself."""
     return {
         "requestBody": {
-            "required": model is not RunBody,
+            "required": model is not NewRunBody,
             "content": {"application/json": {"schema": model.model_json_schema()}},  # type: ignore[attr-defined]
         }
     }
@@ -69,23 +69,23 @@ def body_of(model: type) -> dict[str, Any]:
 @router.post(
     "/tasks/{task}/runs",
     status_code=201,
-    response_model=RunState,
+    response_model=RunBody,
     responses=documented(*ALWAYS, *SENT, UNKNOWN_TASK, NO_MORE_RUNS, STOPPED),
-    openapi_extra=body_of(RunBody),
+    openapi_extra=body_of(NewRunBody),
 )
 async def start_run(task: str, request: Request) -> Response:
     """Start a run of a task."""
     here = service(request)
     participant = await here.access.participant(request)
     await here.limits.charge(participant.id)
-    body = await read_body(request, RunBody, here.settings.max_body)
+    body = await read_body(request, NewRunBody, here.settings.max_body)
     found = await here.access.task(task)
     if found.stopped:
-        raise Refused(STOPPED)
+        raise ProblemError(STOPPED)
     run = await here.store.add_run(found, participant, check_text(body.name, "name"))
     if run is None:
-        raise Refused(NO_MORE_RUNS)
-    return answer(run_json(run, Standing(), found), 201)
+        raise ProblemError(NO_MORE_RUNS)
+    return answer(run_json(run, RunProgress(), found), 201)
 
 
 @router.get("/runs", response_model=RunList, responses=documented(*ALWAYS, UNKNOWN_TASK))
@@ -100,7 +100,7 @@ async def list_runs(request: Request, task: Annotated[str | None, Query()] = Non
     return answer({"runs": [run_json(run, at, tasks[run.task_id]) for run, at in runs if run.task_id in tasks]})
 
 
-@router.get("/runs/{run}", response_model=RunState, responses=documented(*ALWAYS, UNKNOWN_RUN))
+@router.get("/runs/{run}", response_model=RunBody, responses=documented(*ALWAYS, UNKNOWN_RUN))
 async def show_run(run: str, request: Request) -> Response:
     """How far a run has come."""
     here = service(request)
@@ -134,9 +134,9 @@ async def translate(run: str, request: Request) -> Response:
     body = await read_body(request, TranslationBody, here.settings.max_body)
     text = check_text(body.translation, "translation")
     if len(text) > known.task.characters:
-        raise Refused(TOO_LARGE)
+        raise ProblemError(TOO_LARGE)
 
-    async def hand_in(known: Known) -> Rewarded | Problem | Stale:
+    async def hand_in(known: Known) -> SubmissionResult | Problem | Stale:
         return await here.desk.submit(HandedIn(known.run, known.task, known.epoch, body.id, text))
 
     rewarded = await _at_the_desk(here, request, known, hand_in)
@@ -147,7 +147,7 @@ async def translate(run: str, request: Request) -> Response:
 @router.post(
     "/runs/{run}/passes",
     status_code=201,
-    response_model=RunState,
+    response_model=RunBody,
     responses=documented(*ALWAYS, UNKNOWN_RUN, NO_MORE_PASSES, UNFINISHED, STOPPED),
 )
 async def start_pass(run: str, request: Request) -> Response:
@@ -156,12 +156,12 @@ async def start_pass(run: str, request: Request) -> Response:
     known = await _fresh(here, request, run)
     task = known.task
     if task.stopped:
-        raise Refused(STOPPED)
+        raise ProblemError(STOPPED)
     if task.kind == "training":
-        raise Refused(NO_MORE_PASSES)
+        raise ProblemError(NO_MORE_PASSES)
     started = await here.store.start_lap(known.run, task.passes, None if task.kind == "mock" else task.samples)
     if isinstance(started, Problem):
-        raise Refused(started)
+        raise ProblemError(started)
     return answer(run_json(known.run, started, task), 201)
 
 
@@ -179,12 +179,12 @@ async def _at_the_desk(
     for _ in range(PATIENCE):
         result = await ask(known)
         if isinstance(result, Problem):
-            raise Refused(result)
+            raise ProblemError(result)
         if not isinstance(result, Stale):
             return result
         here.forget()
         known = await here.access.run(request, known.run.token)
-    raise Refused(AWAY)
+    raise ProblemError(AWAY)
 
 
 FAST = {

@@ -17,7 +17,7 @@ _HALF = 8
 KEY = 16
 
 
-class Place(NamedTuple):
+class PassPosition(NamedTuple):
     """A position of a pass. Passes (laps, since `pass` is a word of Python) count from 1, positions from 0."""
 
     lap: int
@@ -35,20 +35,20 @@ def new_token() -> str:
     return secrets.token_hex(KEY)
 
 
-def seal(key: bytes, place: Place) -> str:
+def seal(key: bytes, place: PassPosition) -> str:
     """The id of a place.
 
     >>> key = bytes(16)
-    >>> unseal(key, seal(key, Place(2, 700)))
+    >>> unseal(key, seal(key, PassPosition(2, 700)))
     Place(lap=2, position=700)
-    >>> unseal(bytes(15) + b"1", seal(key, Place(2, 700)))
+    >>> unseal(bytes(15) + b"1", seal(key, PassPosition(2, 700)))
     """
     plain = place.lap.to_bytes(3, "big") + place.position.to_bytes(5, "big")
     tag = _tag(key, plain)
     return base64.urlsafe_b64encode(tag + _crypted(key, tag, plain)).rstrip(b"=").decode()
 
 
-def unseal(key: bytes, text: str) -> Place | None:
+def unseal(key: bytes, text: str) -> PassPosition | None:
     """The place an id stands for; None if this run never gave it out."""
     try:
         raw = base64.b64decode(text.encode() + b"==", altchars=b"-_", validate=True)
@@ -59,7 +59,7 @@ def unseal(key: bytes, text: str) -> Place | None:
     tag, plain = raw[:_HALF], _crypted(key, raw[:_HALF], raw[_HALF:])
     if not secrets.compare_digest(tag, _tag(key, plain)):
         return None
-    return Place(int.from_bytes(plain[:3], "big"), int.from_bytes(plain[3:], "big"))
+    return PassPosition(int.from_bytes(plain[:3], "big"), int.from_bytes(plain[3:], "big"))
 
 
 def _tag(key: bytes, plain: bytes) -> bytes:

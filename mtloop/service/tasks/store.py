@@ -28,16 +28,16 @@ from sqlalchemy.sql.functions import FunctionElement
 from mtloop.core.errors import InputError
 from mtloop.service.problems import NO_MORE_PASSES, UNFINISHED, UNKNOWN_RUN, Problem
 from mtloop.service.tasks.models import (
-    Checkpoint,
+    CheckpointSums,
     Entry,
     Participant,
     Run,
-    Sentence,
-    Standing,
+    RunProgress,
+    SharedTask,
     Submission,
-    Task,
+    TaskSentence,
 )
-from mtloop.service.tasks.sealed_ids import Place, new_key, new_token
+from mtloop.service.tasks.sealed_ids import PassPosition, new_key, new_token
 from mtloop.service.tasks.tables import (
     STATISTICS,
     allowances,
@@ -270,7 +270,7 @@ class Store:
                 raise InputError(f"task {row['name']!r} is there already; choose another name, or delete it first")
             return await _inserted(connection, tasks, new)
 
-    async def add_sentences(self, task_id: int, first: int, rows: Iterable[Sentence]) -> None:
+    async def add_sentences(self, task_id: int, first: int, rows: Iterable[TaskSentence]) -> None:
         """A piece of a task's data, a transaction each."""
         numbered = enumerate(rows, start=first)
         values = [asdict(sentence) | {"id": sentence_id(task_id, number)} for number, sentence in numbered]
@@ -305,24 +305,24 @@ class Store:
             await _find(connection, "task", tasks, name)
             await _delete_task(connection, name, ready=True)
 
-    async def task_list(self) -> list[Task]:
+    async def task_list(self) -> list[SharedTask]:
         query = sa.select(*_TASK).where(tasks.c.ready).order_by(tasks.c.id)
         return [_task(row) for row in await self._rows(query)]
 
-    async def task(self, name: str) -> Task | None:
+    async def task(self, name: str) -> SharedTask | None:
         row = await self._row(sa.select(*_TASK).where(tasks.c.ready, tasks.c.name == name))
         return None if row is None else _task(row)
 
-    async def task_of(self, task_id: int) -> Task | None:
+    async def task_of(self, task_id: int) -> SharedTask | None:
         row = await self._row(sa.select(*_TASK).where(tasks.c.ready, tasks.c.id == task_id))
         return None if row is None else _task(row)
 
-    async def sentences(self, ids: Iterable[int]) -> dict[int, Sentence]:
+    async def sentences(self, ids: Iterable[int]) -> dict[int, TaskSentence]:
         wanted = list(ids)
         rows = await self._rows(_SENTENCES, {"ids": wanted}) if wanted else []
-        return {row.id: Sentence(row.source, row.reference, row.oracle) for row in rows}
+        return {row.id: TaskSentence(row.source, row.reference, row.oracle) for row in rows}
 
-    async def each_sentence(self, task: Task) -> AsyncIterator[Sentence]:
+    async def each_sentence(self, task: SharedTask) -> AsyncIterator[TaskSentence]:
         """The data of a task in order, a chunk at a time."""
         for start in range(0, task.lines, CHUNK):
             ids = [sentence_id(task.id, number) for number in range(start, min(start + CHUNK, task.lines))]
@@ -332,7 +332,7 @@ class Store:
 
     # Runs
 
-    async def add_run(self, task: Task, participant: Participant, name: str) -> Run | None:
+    async def add_run(self, task: SharedTask, participant: Participant, name: str) -> Run | None:
         """A new run at its start; None when the participant has as many as the task allows."""
         now = time.time()
         token, key = new_token(), new_key()
@@ -351,18 +351,18 @@ class Store:
         row = await self._row(sa.select(*_RUN).where(runs.c.token == token))
         return None if row is None else Run(*row)
 
-    async def runs_of(self, participant: Participant, task_id: int | None = None) -> list[tuple[Run, Standing]]:
+    async def runs_of(self, participant: Participant, task_id: int | None = None) -> list[tuple[Run, RunProgress]]:
         query = sa.select(*_RUN, *_LAP).join(laps, _ON_LAP).where(runs.c.participant_id == participant.id)
         if task_id is not None:
             query = query.where(runs.c.task_id == task_id)
-        return [(Run(*row[:6]), Standing(*row[6:])) for row in await self._rows(query.order_by(runs.c.id))]
+        return [(Run(*row[:6]), RunProgress(*row[6:])) for row in await self._rows(query.order_by(runs.c.id))]
 
-    async def standings(self, run_ids: Iterable[int]) -> tuple[dict[int, Standing], int]:
+    async def standings(self, run_ids: Iterable[int]) -> tuple[dict[int, RunProgress], int]:
         """Where runs stand, and the epoch."""
         rows = await self._rows(_STANDINGS, {"ids": list(run_ids)})
-        return {row.id: Standing(*row[1:7]) for row in rows}, max((row.epoch for row in rows), default=0)
+        return {row.id: RunProgress(*row[1:7]) for row in rows}, max((row.epoch for row in rows), default=0)
 
-    async def start_lap(self, run: Run, passes: int, whole: int | None) -> Standing | Problem:
+    async def start_lap(self, run: Run, passes: int, whole: int | None) -> RunProgress | Problem:
         """The next pass, if the run is in none beyond `passes` (0: any number) and has done `whole` of this one."""
         now = time.time()
         async with self._writing() as connection:
@@ -376,13 +376,13 @@ class Store:
             lap = standing.lap + 1
             await connection.execute(sa.update(runs).where(runs.c.id == run.id).values(lap=lap))
             await connection.execute(sa.insert(laps), _new_lap(run.id, lap, now))
-        return Standing(lap, updated=now)
+        return RunProgress(lap, updated=now)
 
     @asynccontextmanager
-    async def ledger(self) -> AsyncIterator[Ledger]:
+    async def ledger(self) -> AsyncIterator[RewardTransaction]:
         """One transaction in which rewards are given."""
         async with self._writing() as connection:
-            yield Ledger(connection, self._add_to_checkpoint)
+            yield RewardTransaction(connection, self._add_to_checkpoint)
 
     def _upsert_checkpoint(self) -> Any:
         new = self._insert(checkpoints)
@@ -393,7 +393,7 @@ class Store:
 
     # What came of it
 
-    async def entries(self, task: Task) -> list[Entry]:
+    async def entries(self, task: SharedTask) -> list[Entry]:
         """Every run of a task: its last pass that earned a rank, else the pass it is in."""
         last = sa.func.max(laps.c.lap).filter(laps.c.position >= task.required)
         shown = (
@@ -413,30 +413,30 @@ class Store:
         )
         of_shown = sa.and_(checkpoints.c.run_id == shown.c.run_id, checkpoints.c.lap == shown.c.lap)
         held = await self._rows(sa.select(checkpoints).join(shown, of_shown).order_by(checkpoints.c.block))
-        found: dict[int, list[Checkpoint]] = {}
+        found: dict[int, list[CheckpointSums]] = {}
         for row in held:
             found.setdefault(row.run_id, []).append(_checkpoint(row))
         rows = await self._rows(query)
-        return [Entry(Run(*row[:6]), row[6], Standing(*row[7:]), tuple(found.get(row[0], ()))) for row in rows]
+        return [Entry(Run(*row[:6]), row[6], RunProgress(*row[7:]), tuple(found.get(row[0], ()))) for row in rows]
 
-    async def checkpoints(self, run: Run) -> dict[int, list[Checkpoint]]:
+    async def checkpoints(self, run: Run) -> dict[int, list[CheckpointSums]]:
         """A run's checkpoints by pass."""
         query = sa.select(checkpoints).where(checkpoints.c.run_id == run.id)
-        found: dict[int, list[Checkpoint]] = {}
+        found: dict[int, list[CheckpointSums]] = {}
         for row in await self._rows(query.order_by(checkpoints.c.lap, checkpoints.c.block)):
             found.setdefault(row.lap, []).append(_checkpoint(row))
         return found
 
-    async def laps(self, run: Run) -> list[Standing]:
+    async def laps(self, run: Run) -> list[RunProgress]:
         """Every pass of a run."""
-        return [Standing(*row) for row in await self._rows(_of(run, sa.select(*_LAP), laps).order_by(laps.c.lap))]
+        return [RunProgress(*row) for row in await self._rows(_of(run, sa.select(*_LAP), laps).order_by(laps.c.lap))]
 
-    async def curve(self, run: Run) -> dict[int, list[Standing]]:
+    async def curve(self, run: Run) -> dict[int, list[RunProgress]]:
         """The points kept of each pass: a few for every power of ten."""
         query = sa.select(points.c.lap, points.c.position, points.c.reward, points.c.score, points.c.oracle)
-        found: dict[int, list[Standing]] = {}
+        found: dict[int, list[RunProgress]] = {}
         for row in await self._rows(_of(run, query, points).order_by(points.c.lap, points.c.position)):
-            found.setdefault(row.lap, []).append(Standing(*row))
+            found.setdefault(row.lap, []).append(RunProgress(*row))
         return found
 
     async def submissions(self, run: Run, lap: int) -> AsyncIterator[list[Submission]]:
@@ -474,17 +474,17 @@ class Store:
         return [dict(row._mapping) for row in await self._rows(query)]
 
 
-class Ledger:
+class RewardTransaction:
     """An open transaction: the runs in it are locked until it ends."""
 
     def __init__(self, connection: AsyncConnection, add_to_checkpoint: Any) -> None:
         self._connection, self._add_to_checkpoint = connection, add_to_checkpoint
 
-    async def lock(self, run_ids: Iterable[int]) -> tuple[dict[int, Standing], int]:
+    async def lock(self, run_ids: Iterable[int]) -> tuple[dict[int, RunProgress], int]:
         """Where the runs stand, and the epoch; nobody moves them before this transaction ends."""
         return await _locked(self._connection, sorted(run_ids))
 
-    async def recorded(self, run_id: int, place: Place) -> Submission | None:
+    async def recorded(self, run_id: int, place: PassPosition) -> Submission | None:
         """What was submitted at a place before."""
         where = {"run": run_id, "of_lap": place.lap, "at": place.position}
         row = (await self._connection.execute(_RECORDED, where)).first()
@@ -505,7 +505,7 @@ class Ledger:
         ]
         await self._connection.execute(sa.insert(submissions), rows)
 
-    async def advance(self, standings: Mapping[int, Standing]) -> None:
+    async def advance(self, standings: Mapping[int, RunProgress]) -> None:
         """The new sums of the passes."""
         rows = [
             {
@@ -521,7 +521,7 @@ class Ledger:
         ]
         await self._connection.execute(_ADVANCE, rows)
 
-    async def keep_points(self, kept: Sequence[tuple[int, Standing]]) -> None:
+    async def keep_points(self, kept: Sequence[tuple[int, RunProgress]]) -> None:
         """Points of the curves."""
         rows = [
             {"run_id": run_id, "lap": one.lap, "position": one.position}
@@ -530,7 +530,7 @@ class Ledger:
         ]
         await self._connection.execute(sa.insert(points), rows)
 
-    async def add_to_checkpoints(self, added: Sequence[tuple[int, int, Checkpoint]]) -> None:
+    async def add_to_checkpoints(self, added: Sequence[tuple[int, int, CheckpointSums]]) -> None:
         """(run, pass, what to add), in the order in which it came."""
         rows = [
             {"run_id": run_id, "lap": lap, "block": one.block, "count": one.count}
@@ -541,7 +541,7 @@ class Ledger:
         await self._connection.execute(self._add_to_checkpoint, rows)
 
 
-async def _locked(connection: AsyncConnection, run_ids: Sequence[int]) -> tuple[dict[int, Standing], int]:
+async def _locked(connection: AsyncConnection, run_ids: Sequence[int]) -> tuple[dict[int, RunProgress], int]:
     """Where runs stand, once they are locked.
 
     PostgreSQL reads as of the beginning of a statement: one that waits for a lock does not see what it waited for, so
@@ -550,7 +550,7 @@ async def _locked(connection: AsyncConnection, run_ids: Sequence[int]) -> tuple[
     if connection.dialect.name == "postgresql":
         await connection.execute(_LOCK, {"ids": list(run_ids)})
     rows = (await connection.execute(_STANDINGS, {"ids": list(run_ids)})).all()
-    return {row.id: Standing(*row[1:7]) for row in rows}, max((row.epoch for row in rows), default=0)
+    return {row.id: RunProgress(*row[1:7]) for row in rows}, max((row.epoch for row in rows), default=0)
 
 
 async def _inserted(connection: AsyncConnection, table: sa.Table, row: Mapping[str, Any]) -> int:
@@ -607,17 +607,17 @@ def _new_lap(run_id: int, lap: int, now: float) -> dict[str, Any]:
     return {"run_id": run_id, "lap": lap, "started": now, "updated": now} | sums
 
 
-def _task(row: Any) -> Task:
-    return Task(**dict(row._mapping) | {"preprocess": tuple(row.preprocess)})
+def _task(row: Any) -> SharedTask:
+    return SharedTask(**dict(row._mapping) | {"preprocess": tuple(row.preprocess)})
 
 
-def _checkpoint(row: Any) -> Checkpoint:
+def _checkpoint(row: Any) -> CheckpointSums:
     statistics = tuple(row._mapping[f"s{number}"] for number in range(STATISTICS))
-    return Checkpoint(row.block, row._mapping["count"], row.reward, row.score, statistics)
+    return CheckpointSums(row.block, row._mapping["count"], row.reward, row.score, statistics)
 
 
 def _submission(row: Any) -> Submission:
-    return Submission(row.run_id, Place(row.lap, row.position), row.translation, row.reward, row.score)
+    return Submission(row.run_id, PassPosition(row.lap, row.position), row.translation, row.reward, row.score)
 
 
 def _make_folder(url: str) -> None:

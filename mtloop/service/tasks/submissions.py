@@ -15,11 +15,11 @@ from typing import TypeAlias
 from mtloop.judges.rewards import noise_of, perceived, sentence_reward, statistics
 from mtloop.service.cache import Cache
 from mtloop.service.problems import END, STOPPED, TRANSLATED, UNKNOWN_RUN, UNKNOWN_SENTENCE, WRONG_ORDER, Problem
-from mtloop.service.request_batches import Batches
+from mtloop.service.request_batches import RequestBatcher
 from mtloop.service.tasks.leaderboard import is_milestone
-from mtloop.service.tasks.models import Checkpoint, Run, Sentence, Standing, Submission, Task
-from mtloop.service.tasks.sealed_ids import Place, seal, unseal
-from mtloop.service.tasks.store import Ledger, Store, is_outage
+from mtloop.service.tasks.models import CheckpointSums, Run, RunProgress, SharedTask, Submission, TaskSentence
+from mtloop.service.tasks.sealed_ids import PassPosition, seal, unseal
+from mtloop.service.tasks.store import RewardTransaction, Store, is_outage
 from mtloop.service.tasks.tables import sentence_id
 
 
@@ -32,7 +32,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Rewarded:
+class SubmissionResult:
     """What came of a translation, and what is next."""
 
     id: str
@@ -50,7 +50,7 @@ class Asked:
     """Someone's request for the pending sentence, known to be theirs as of an epoch."""
 
     run: Run
-    task: Task
+    task: SharedTask
     epoch: int
 
 
@@ -67,41 +67,43 @@ class Valued:
     """A translation handed in, where it belongs, and what it is worth; None if its id is nothing."""
 
     handed: HandedIn
-    place: Place | None
+    place: PassPosition | None
     score: float = 0.0
     reward: float = 0.0
     oracle: float = 0.0
-    checkpoint: Checkpoint | None = None
+    checkpoint: CheckpointSums | None = None
 
 
-Loaded: TypeAlias = Mapping[tuple[int, int], Sentence]
+Loaded: TypeAlias = Mapping[tuple[int, int], TaskSentence]
 
 
 @dataclass
 class _Page:
     """What a transaction is going to write."""
 
-    given: dict[tuple[int, Place], Submission] = field(default_factory=dict)
-    moved: dict[int, Standing] = field(default_factory=dict)
-    points: list[tuple[int, Standing]] = field(default_factory=list)
-    checkpoints: list[tuple[int, int, Checkpoint]] = field(default_factory=list)
+    given: dict[tuple[int, PassPosition], Submission] = field(default_factory=dict)
+    moved: dict[int, RunProgress] = field(default_factory=dict)
+    points: list[tuple[int, RunProgress]] = field(default_factory=list)
+    checkpoints: list[tuple[int, int, CheckpointSums]] = field(default_factory=list)
 
 
-class Desk:
+class Submissions:
     """One for each worker process."""
 
     def __init__(self, store: Store, remembered: int = 20_000) -> None:
         self._store = store
         # By the epoch they were read in as well: another task may take the id of one that was deleted.
-        self._sentences: Cache[tuple[int, int], Sentence] = Cache(remembered)
-        self._asking: Batches[Asked, Given | Problem | Stale] = Batches(self._serve, is_outage)
-        self._handing: Batches[HandedIn, Rewarded | Problem | Stale] = Batches(self._take, is_outage)
+        self._sentences: Cache[tuple[int, int], TaskSentence] = Cache(remembered)
+        self._asking: RequestBatcher[Asked, Given | Problem | Stale] = RequestBatcher(self._serve, is_outage)
+        self._handing: RequestBatcher[HandedIn, SubmissionResult | Problem | Stale] = RequestBatcher(
+            self._take, is_outage
+        )
 
     async def next(self, asked: Asked) -> Given | Problem | Stale:
         """The pending sentence."""
         return await self._asking.ask(asked)
 
-    async def submit(self, handed: HandedIn) -> Rewarded | Problem | Stale:
+    async def submit(self, handed: HandedIn) -> SubmissionResult | Problem | Stale:
         """The reward, now durable, and the next sentence."""
         return await self._handing.ask(handed)
 
@@ -119,7 +121,7 @@ class Desk:
         loaded = await self._load(places)
         return [_served(asked, standings.get(asked.run.id), epoch, loaded) for asked in batch]
 
-    async def _take(self, batch: Sequence[HandedIn]) -> Sequence[Rewarded | Problem | Stale]:
+    async def _take(self, batch: Sequence[HandedIn]) -> Sequence[SubmissionResult | Problem | Stale]:
         valued = await self._value(batch)
         async with self._store.ledger() as ledger:
             standings, epoch = await ledger.lock({handed.run.id for handed in batch})
@@ -131,18 +133,20 @@ class Desk:
         return [
             result
             if not isinstance(result, float)
-            else Rewarded(handed.id, result, _pending(handed, standings[handed.run.id], loaded))
+            else SubmissionResult(handed.id, result, _pending(handed, standings[handed.run.id], loaded))
             for handed, result in zip(batch, results, strict=True)
         ]
 
     async def _value(self, batch: Sequence[HandedIn]) -> list[Valued]:
         placed = [(handed, unseal(handed.run.key, handed.id)) for handed in batch]
         known = [(handed, place) for handed, place in placed if place is not None]
-        loaded = await self._load(known + [(handed, Place(place.lap, place.position + 1)) for handed, place in known])
+        loaded = await self._load(
+            known + [(handed, PassPosition(place.lap, place.position + 1)) for handed, place in known]
+        )
         return [Valued(handed, None) if place is None else _worth(handed, place, loaded) for handed, place in placed]
 
     async def _enter(
-        self, valued: Valued, standings: dict[int, Standing], epoch: int, page: _Page, ledger: Ledger
+        self, valued: Valued, standings: dict[int, RunProgress], epoch: int, page: _Page, ledger: RewardTransaction
     ) -> float | Problem | Stale:
         """Apply the rules to one translation; `standings` moves with each that is accepted."""
         handed, place = valued.handed, valued.place
@@ -163,7 +167,7 @@ class Desk:
         standings[handed.run.id] = _accept(valued, place, standing, page)
         return valued.reward
 
-    async def _load(self, places: Iterable[tuple[Asked, Place]]) -> Loaded:
+    async def _load(self, places: Iterable[tuple[Asked, PassPosition]]) -> Loaded:
         """The sentences at these places, from what is remembered where possible; none where a task was deleted."""
         wanted = [_key(asked, place.position) for asked, place in places if place.position < asked.task.samples]
         loaded = {key: known for key in wanted if (known := self._sentences.get(key)) is not None}
@@ -180,17 +184,17 @@ def _key(asked: Asked, position: int) -> tuple[int, int]:
     return asked.epoch, sentence_id(asked.task.id, asked.task.layout.at(position))
 
 
-def _sentence(asked: Asked, position: int, loaded: Loaded) -> Sentence | None:
+def _sentence(asked: Asked, position: int, loaded: Loaded) -> TaskSentence | None:
     """What stands at a position; None beyond the end."""
     return loaded.get(_key(asked, position)) if position < asked.task.samples else None
 
 
-def _pending(asked: Asked, standing: Standing, loaded: Loaded) -> Given | None:
+def _pending(asked: Asked, standing: RunProgress, loaded: Loaded) -> Given | None:
     sentence = _sentence(asked, standing.position, loaded)
     return None if sentence is None else Given(seal(asked.run.key, standing.place), sentence.source)
 
 
-def _served(asked: Asked, standing: Standing | None, epoch: int, loaded: Loaded) -> Given | Problem | Stale:
+def _served(asked: Asked, standing: RunProgress | None, epoch: int, loaded: Loaded) -> Given | Problem | Stale:
     if standing is None:
         return UNKNOWN_RUN
     if epoch != asked.epoch:
@@ -198,7 +202,7 @@ def _served(asked: Asked, standing: Standing | None, epoch: int, loaded: Loaded)
     return STOPPED if asked.task.stopped else _pending(asked, standing, loaded) or END
 
 
-def _worth(handed: HandedIn, place: Place, loaded: Loaded) -> Valued:
+def _worth(handed: HandedIn, place: PassPosition, loaded: Loaded) -> Valued:
     sentence = _sentence(handed, place.position, loaded)
     if sentence is None:
         return Valued(handed, None)
@@ -208,11 +212,11 @@ def _worth(handed: HandedIn, place: Place, loaded: Loaded) -> Valued:
     block = handed.task.layout.block(place.position)
     checkpoint = None
     if block is not None:
-        checkpoint = Checkpoint(block, 1, reward, score, statistics(handed.translation, sentence.reference))
+        checkpoint = CheckpointSums(block, 1, reward, score, statistics(handed.translation, sentence.reference))
     return Valued(handed, place, score, reward, sentence.oracle or 0.0, checkpoint)
 
 
-def _accept(valued: Valued, place: Place, standing: Standing, page: _Page) -> Standing:
+def _accept(valued: Valued, place: PassPosition, standing: RunProgress, page: _Page) -> RunProgress:
     run_id = valued.handed.run.id
     page.given[run_id, place] = Submission(run_id, place, valued.handed.translation, valued.reward, valued.score)
     moved = replace(
@@ -231,12 +235,14 @@ def _accept(valued: Valued, place: Place, standing: Standing, page: _Page) -> St
     return moved
 
 
-async def _recorded(ledger: Ledger, run: Run, place: Place, standing: Standing) -> Submission | None:
+async def _recorded(
+    ledger: RewardTransaction, run: Run, place: PassPosition, standing: RunProgress
+) -> Submission | None:
     """What was handed in at a place before; nobody has to look when it is the pending one."""
     return None if place >= standing.place else await ledger.recorded(run.id, place)
 
 
-async def _write(page: _Page, ledger: Ledger) -> None:
+async def _write(page: _Page, ledger: RewardTransaction) -> None:
     if page.given:
         await ledger.give(list(page.given.values()))
         await ledger.advance(page.moved)

@@ -7,11 +7,11 @@ from torch.distributions import Categorical
 from mtloop.bandits.neural.baselines import Heard, SourceRidge
 from mtloop.bandits.neural.critic import PLAIN, Critic, doubts, known
 from mtloop.bandits.neural.expected_loss import expected_loss
-from mtloop.bandits.neural.explorers import ExpectedLoss, Rewarded
+from mtloop.bandits.neural.explorers import ExpectedLoss, RewardedProposal
 from mtloop.core import Proposal, Segment
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Limits
-from mtloop.nmt.engine.truncation import Cut
+from mtloop.nmt.engine.search import LengthLimits
+from mtloop.nmt.engine.truncation import Truncation
 from mtloop.nmt.scopes.dense import Dense, all_names
 
 SOURCE, DRAWN = "Open the pane on the left.", [5, 17, 17, 80, 0]
@@ -93,8 +93,8 @@ def actor_loss(explorer: ExpectedLoss, scope: Dense, advantages: torch.Tensor) -
     model = scope.model
     ids = model.source.encode(SOURCE)
     memo = {"draw": 7, "temperature": 0.6, "tokens": DRAWN}
-    rewarded = Rewarded(Proposal(Segment("1", SOURCE), "", memo=memo), 0.5, 0.2, lambda: model.encode(ids))
-    lesson, _ = explorer.lesson(scope, Limits(), rewarded)
+    rewarded = RewardedProposal(Proposal(Segment("1", SOURCE), "", memo=memo), 0.5, 0.2, lambda: model.encode(ids))
+    lesson, _ = explorer.lesson(scope, LengthLimits(), rewarded)
     logits = model.logits(lesson.states) / 0.6
     logits[:, model.target.pad] = -torch.inf
     chances = explorer.cut(logits, torch.tensor(DRAWN)).log_softmax(-1)[torch.arange(len(DRAWN)), torch.tensor(DRAWN)]
@@ -131,9 +131,17 @@ class Given:
 
 @pytest.mark.parametrize(
     ("cut", "dropout", "kl"),
-    [(Cut(), 0.0, 0.0), (Cut(best=40), 0.0, 0.0), (Cut(mass=0.8), 0.0, 0.0), (Cut(), 0.3, 0.0), (Cut(), 0.0, 0.7)],
+    [
+        (Truncation(), 0.0, 0.0),
+        (Truncation(best=40), 0.0, 0.0),
+        (Truncation(mass=0.8), 0.0, 0.0),
+        (Truncation(), 0.3, 0.0),
+        (Truncation(), 0.0, 0.7),
+    ],
 )
-def test_the_actors_gradient_against_finite_differences(small: Marian, cut: Cut, dropout: float, kl: float) -> None:
+def test_the_actors_gradient_against_finite_differences(
+    small: Marian, cut: Truncation, dropout: float, kl: float
+) -> None:
     """Each token weighed by its own advantage, through truncated odds and dropout, tied to the base or not."""
     advantages = torch.tensor([0.4, -0.2, 0.1, 0.3, -0.5])
     explorer = ExpectedLoss(Given(advantages), cut, dropout=dropout, kl=kl)

@@ -14,7 +14,7 @@ from mtloop.bandits.statistical.control_variate import Rewards
 from mtloop.core import InputError
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.engine.search import Limits, sample
+from mtloop.nmt.engine.search import LengthLimits, sample
 from mtloop.nmt.scopes.dense import all_names
 
 SOURCE = "Open the pane on the left."
@@ -84,7 +84,7 @@ def test_the_output_bias_against_finite_differences(small: Marian) -> None:
 
 def test_log_probabilities_are_summed_and_those_of_the_draw(small: Marian) -> None:
     """What the search says of its draw is what the objective says of it."""
-    encoded, limits = small.encode(small.source.encode(SOURCE)), Limits()
+    encoded, limits = small.encode(small.source.encode(SOURCE)), LengthLimits()
     for seed, temperature in [(1, 1.0), (2, 0.5), (3, 1.5)]:
         found = sample(small, encoded, limits, seed, temperature)
         again = expected_loss(small, encoded, found.ids, 1.0, temperature=temperature, limits=limits)
@@ -93,7 +93,7 @@ def test_log_probabilities_are_summed_and_those_of_the_draw(small: Marian) -> No
 
 def test_an_end_that_was_forced_teaches_nothing(small: Marian) -> None:
     encoded, looping = small.encode(small.source.encode(SOURCE)), [7] * 4 + [0]
-    found = expected_loss(small, encoded, looping, 1.0, limits=Limits())
+    found = expected_loss(small, encoded, looping, 1.0, limits=LengthLimits())
     assert found.error[4].abs().sum() == 0
     assert found.error[3].abs().sum() > 0
 

@@ -13,7 +13,7 @@ from helpers.tiny_marian import demo_pairs
 from mtloop.bandits.neural.annealing import Annealing
 from mtloop.bandits.neural.bandit_nmt import BanditNMT
 from mtloop.bandits.neural.baselines import Nothing
-from mtloop.bandits.neural.explorers import ExpectedLoss, Rewarded
+from mtloop.bandits.neural.explorers import ExpectedLoss, RewardedProposal
 from mtloop.bandits.neural.zeroth_order import ZerothOrder, directions
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import InputError, Proposal, Reward, Segment, UnknownName
@@ -21,8 +21,8 @@ from mtloop.methods.neural import make_scope
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 from mtloop.methods.registry import make_learner, settings_of
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Limits, greedy, sample
-from mtloop.nmt.engine.truncation import Cut
+from mtloop.nmt.engine.search import LengthLimits, greedy, sample
+from mtloop.nmt.engine.truncation import Truncation
 
 NOWHERE = Encoded((), torch.empty(0), lambda dx, tape: None)
 SEGMENTS = [Segment(str(i), source) for i, (source, _) in enumerate(demo_pairs()[:6])]
@@ -113,7 +113,11 @@ def test_a_model_that_is_no_number_teaches_the_baseline_nothing(folder: Path, me
 
 def test_draws_within_a_cut_have_the_probability_they_say(small: Marian) -> None:
     """Of many draws each first token comes as often as told, and only those inside the cut come."""
-    encoded, limits, cut = small.encode(small.source.encode("Save the file.")), Limits(factor=0, slack=1), Cut(best=3)
+    encoded, limits, cut = (
+        small.encode(small.source.encode("Save the file.")),
+        LengthLimits(factor=0, slack=1),
+        Truncation(best=3),
+    )
     draws = [sample(small, encoded, limits, seed, 1.0, cut=cut) for seed in range(300)]
     chances = {found.ids[0]: math.exp(found.log_probability) for found in draws}
     assert len(chances) == 3
@@ -127,12 +131,12 @@ def test_draws_within_a_cut_have_the_probability_they_say(small: Marian) -> None
 
 def test_mass_keeps_the_fewest_tokens_that_hold_it() -> None:
     logits = torch.randn(3, 500, generator=torch.Generator().manual_seed(1)) * 0.1  # flat: more than a first look
-    kept = Cut(mass=0.9)(logits).isfinite()
+    kept = Truncation(mass=0.9)(logits).isfinite()
     for row, inside in zip(logits.softmax(-1), kept, strict=True):
         ranked = row.sort(descending=True).values.cumsum(-1)
         assert int(inside.sum()) == int((ranked < 0.9).sum()) + 1
     drawn = logits.argmin(-1)
-    assert Cut(best=1)(logits, drawn).isfinite().sum(-1).tolist() == [2, 2, 2]
+    assert Truncation(best=1)(logits, drawn).isfinite().sum(-1).tolist() == [2, 2, 2]
 
 
 def test_a_share_of_draws_and_the_likeliest_otherwise(small: Marian) -> None:
@@ -211,7 +215,7 @@ def test_zeroth_order_estimates_the_gradient(small: Marian) -> None:
         assert u is not None
         reward = float(slope @ (0.5 * u))  # no reward of a rater's, but a lesson asks for no range
         proposal = Proposal(SEGMENTS[0], "", memo={"draw": seed, "spread": 0.5})
-        lesson, _ = explorer.lesson(scope, Limits(), Rewarded(proposal, reward, 0.0, lambda: NOWHERE))
+        lesson, _ = explorer.lesson(scope, LengthLimits(), RewardedProposal(proposal, reward, 0.0, lambda: NOWHERE))
         total += lesson.error[0]
     assert float(total[5] / 2000) == pytest.approx(-0.3, abs=0.05)
     assert float((total / 2000 + slope).abs().max()) < 0.05

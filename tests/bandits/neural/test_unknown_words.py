@@ -17,7 +17,7 @@ from mtloop.core import InputError, Proposal, Reward, Segment, UnknownName
 from mtloop.methods.registry import make_learner, settings_of
 from mtloop.nmt.engine.lesson import study
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.training.sentencepiece_model import Vocabulary as Trained
+from mtloop.nmt.training.sentencepiece_model import SentencePieceModel as Trained
 from mtloop.smt.learners import Base
 from mtloop.smt.lexicon import Lexicon
 from mtloop.text.reversible import split

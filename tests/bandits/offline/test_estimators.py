@@ -10,17 +10,17 @@ import pytest
 
 from mtloop.bandits.offline.estimators import (
     ESTIMATORS,
-    Batch,
-    Prediction,
+    LoggedBatch,
+    RewardRegression,
     best_control,
     doubly_controlled,
     ips,
     reweighted,
 )
-from mtloop.bandits.offline.policy_value import Worth, table
+from mtloop.bandits.offline.policy_value import PolicyValue, table
 
 RNG = np.random.default_rng(4)
-BATCH = Batch(
+BATCH = LoggedBatch(
     log_ratios=RNG.normal(0, 0.7, 9),
     rewards=RNG.uniform(0, 1, 9),
     predicted=RNG.uniform(0, 1, 9),
@@ -53,7 +53,7 @@ def test_gradients_against_finite_differences(name: str, cap: float, field: str)
 
 
 def test_by_hand() -> None:
-    batch = Batch(np.log([2.0, 0.5]), np.array([1.0, 0.2]))
+    batch = LoggedBatch(np.log([2.0, 0.5]), np.array([1.0, 0.2]))
     assert ips(batch).value == pytest.approx((2 * 1.0 + 0.5 * 0.2) / 2)
     assert reweighted(batch).value == pytest.approx((2 * 1.0 + 0.5 * 0.2) / 2.5)
     assert ips(replace(batch, cap=1.5)).value == pytest.approx((1.5 * 1.0 + 0.5 * 0.2) / 2)
@@ -64,7 +64,7 @@ def test_by_hand() -> None:
 
 def test_raising_everything_pays_only_without_reweighting() -> None:
     """The known fault of inverse propensity: a reward above zero is a reason to say anything that was logged."""
-    batch = Batch(np.zeros(4), np.array([0.9, 0.8, 0.9, 0.8]))
+    batch = LoggedBatch(np.zeros(4), np.array([0.9, 0.8, 0.9, 0.8]))
     assert ips(batch).logged.sum() > 0
     assert reweighted(batch).logged.sum() == pytest.approx(0.0)
 
@@ -80,7 +80,7 @@ def test_what_a_policy_is_worth_is_told_by_anothers_log(name: str) -> None:
     asked = rng.choice(3, 4000, p=new)
     ratios = np.log(new / logging)[said]
     control = best_control(ratios, rewards, guess[said], math.inf)
-    batch = Batch(ratios, rewards, guess[said], np.zeros(4000), guess[asked], control)
+    batch = LoggedBatch(ratios, rewards, guess[said], np.zeros(4000), guess[asked], control)
     assert ESTIMATORS[name](batch).value == pytest.approx(float(new @ worth), abs=0.03)
     assert abs(float(rewards.mean()) - float(new @ worth)) > 0.3
 
@@ -94,14 +94,14 @@ def test_a_prediction_makes_the_estimate_steadier() -> None:
         said, asked = rng.choice(2, 40, p=logging), rng.choice(2, 200, p=new)
         ratios = np.log(new / logging)[said]
         control = best_control(ratios, worth[said], worth[said], math.inf)
-        batch = Batch(ratios, worth[said], worth[said], np.zeros(200), worth[asked], control)
+        batch = LoggedBatch(ratios, worth[said], worth[said], np.zeros(200), worth[asked], control)
         for name, found in values.items():
             found.append(ESTIMATORS[name](batch).value)
     assert np.std(values["doubly-controlled"]) < 0.5 * np.std(values["ips"])
 
 
 def test_a_prediction_learns_which_tokens_earn() -> None:
-    prediction, rng = Prediction(), np.random.default_rng(3)
+    prediction, rng = RewardRegression(), np.random.default_rng(3)
     tokens = [tuple(rng.integers(5, 60, 8).tolist()) for _ in range(400)]
     rewards = np.array([0.9 if 7 in one else 0.2 for one in tokens])
     prediction.fit(np.array([prediction.features(8, one) for one in tokens]), rewards)
@@ -111,15 +111,15 @@ def test_a_prediction_learns_which_tokens_earn() -> None:
 
 
 def test_everything_has_become_impossible() -> None:
-    found = reweighted(Batch(np.full(3, -np.inf), np.ones(3)))
+    found = reweighted(LoggedBatch(np.full(3, -np.inf), np.ones(3)))
     assert found.value == 0.0
     assert not found.logged.any()
 
 
 def test_the_table_has_intervals() -> None:
     rewards = np.array([0.2, 0.4, 0.9, 0.7, 0.1])
-    before = Worth(rewards, np.zeros(5), 10.0)
-    after = Worth(rewards, np.log([0.1, 0.5, 3.0, 2.0, 0.1]), 10.0)
+    before = PolicyValue(rewards, np.zeros(5), 10.0)
+    after = PolicyValue(rewards, np.log([0.1, 0.5, 3.0, 2.0, 0.1]), 10.0)
     said = table(before, after)
     lines = {line.split("  ")[0]: line for line in said.splitlines()}
     assert "0.4600" in lines["before"]

@@ -14,8 +14,8 @@ from helpers.tiny_marian import demo_pairs, write_tiny
 from helpers.two_armed import RIGHT, SOURCE, WRONG, make_two_armed
 
 from mtloop.bandits.neural.bandit_nmt import BanditNMT
-from mtloop.bandits.offline.estimators import ESTIMATORS, Batch
-from mtloop.bandits.offline.learning import Offline, Plan, together
+from mtloop.bandits.offline.estimators import ESTIMATORS, LoggedBatch
+from mtloop.bandits.offline.learning import Offline, OfflineSettings, together
 from mtloop.bandits.offline.logs import Logged, Logs, read_logs
 from mtloop.core import Header, InputError, PostEdit, Proposal, Reward, Segment, Step, TraceWriter, UnknownName
 from mtloop.core.errors import TraceError
@@ -23,7 +23,7 @@ from mtloop.methods.neural import make_scope
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.engine.lesson import study
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.engine.search import Limits, sample
+from mtloop.nmt.engine.search import LengthLimits, sample
 from mtloop.nmt.scopes.dense import Dense, all_names
 
 SOURCES = [source for source, _ in demo_pairs()[:6]]
@@ -33,7 +33,7 @@ def drawn(model: Marian, sources: list[str], temperature: float = 1.0, worth: An
     """A log of this model's draws; a draw is worth what its text says."""
     found = []
     for number, source in enumerate(sources):
-        one = sample(model, model.source.encode(source), Limits(), number, temperature)
+        one = sample(model, model.source.encode(source), LengthLimits(), number, temperature)
         text = model.target.decode(one.ids)
         reward = worth(text) if worth else sum(text.encode()) % 11 / 10
         found.append(Logged(source, one.ids, reward, one.log_probability, temperature))
@@ -48,7 +48,7 @@ def test_the_gradient_of_a_batch_against_finite_differences(small: Marian, estim
         for i, one in enumerate(drawn(small, SOURCES))
     ]
     scope = Dense(small, all_names(small.weights))
-    offline = Offline(scope, logs, Plan(estimator=estimator, batch=6, cap=2.0))
+    offline = Offline(scope, logs, OfflineSettings(estimator=estimator, batch=6, cap=2.0))
     lessons, estimate = offline.look(logs)
     asked = offline._drawn(logs, 0) if estimator == "doubly-controlled" else []
     found = together(lessons, [*estimate.logged, *estimate.drawn]).gradients()
@@ -68,7 +68,7 @@ def test_the_gradient_of_a_batch_against_finite_differences(small: Marian, estim
 
 def value(offline: Offline, logs: list[Logged], asked: list[Logged]) -> float:
     """The estimate, from its definition."""
-    batch = Batch(
+    batch = LoggedBatch(
         offline.log_ratios(logs),
         np.array([one.reward for one in logs]),
         offline._predicted(logs),
@@ -88,7 +88,7 @@ def written_out(found: Any, shape: torch.Size) -> torch.Tensor:
 
 def test_a_batch_of_one_is_the_lesson_itself(small: Marian) -> None:
     scope = Dense(small, all_names(small.weights))
-    offline = Offline(scope, logs := drawn(small, SOURCES[:1]), Plan(estimator="ips", batch=1))
+    offline = Offline(scope, logs := drawn(small, SOURCES[:1]), OfflineSettings(estimator="ips", batch=1))
     lessons, _ = offline.look(logs)
     alone, joined = lessons[0].gradients(), together(lessons, [2.0]).gradients()
     assert alone.keys() == scope.names
@@ -118,7 +118,7 @@ def test_from_the_log_of_a_bad_policy_it_finds_the_better_of_two(two_armed: Mari
     logs = drawn(two_armed, [SOURCE] * size, worth=worth)
     assert sum(one.reward == 0.3 for one in logs) > 2 * sum(one.reward == 0.9 for one in logs) > 10
     assert preferred(two_armed) < 0.4
-    plan = Plan(estimator=estimator, epochs=4, batch=size // 4, cap=5.0)
+    plan = OfflineSettings(estimator=estimator, epochs=4, batch=size // 4, cap=5.0)
     offline = Offline(make_scope(two_armed, "full", 0.05), logs, plan)
     epochs = list(offline.run())
     assert preferred(offline.model) > 0.75
@@ -135,7 +135,9 @@ def preferred(model: Marian) -> float:
 def test_a_deterministic_log_with_two_sources_of_translations(two_armed: Marian) -> None:
     """Nothing drawn, nothing known of probabilities: what earned more becomes likelier, what earned less does not."""
     logs = [Logged(SOURCE, tuple(two_armed.target.encode(text)), worth(text)) for text in (RIGHT, WRONG) * 8]
-    offline = Offline(make_scope(two_armed, "full", 0.3), logs, Plan(estimator="reweighted", epochs=10, batch=8))
+    offline = Offline(
+        make_scope(two_armed, "full", 0.3), logs, OfflineSettings(estimator="reweighted", epochs=10, batch=8)
+    )
     list(offline.run())
     assert preferred(two_armed) < 0.4
     assert preferred(offline.model) > 0.9
@@ -145,7 +147,9 @@ def test_a_deterministic_log_with_two_sources_of_translations(two_armed: Marian)
 def test_every_scope_learns_and_the_same_plan_makes_the_same_model(small: Marian, scope: str) -> None:
     logs, states = drawn(small, SOURCES * 2), []
     for _ in range(2):
-        offline = Offline(make_scope(small, scope, 0.05), logs, Plan(estimator="doubly-controlled", epochs=1, batch=4))
+        offline = Offline(
+            make_scope(small, scope, 0.05), logs, OfflineSettings(estimator="doubly-controlled", epochs=1, batch=4)
+        )
         list(offline.run())
         states.append({name: tensor.clone() for name, tensor in offline.scope.tensors().items()})
     assert states[0].keys() == states[1].keys()
@@ -157,7 +161,7 @@ def test_a_gradient_that_is_no_number_changes_nothing(folder: Path) -> None:
     model = Marian.load(folder)
     logs = drawn(model, SOURCES)
     model.weights["model.decoder.layers.1.fc2.bias"][0] = math.nan
-    offline = Offline(make_scope(model, "full", 0.05), logs, Plan(epochs=1, batch=3))
+    offline = Offline(make_scope(model, "full", 0.05), logs, OfflineSettings(epochs=1, batch=3))
     (epoch,) = offline.run()
     assert (epoch.updates, epoch.refused) == (0, 2)
 
@@ -174,12 +178,12 @@ def test_a_gradient_that_is_no_number_changes_nothing(folder: Path) -> None:
 )
 def test_wrong_plans_are_one_line(plan: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Plan(**plan)
+        OfflineSettings(**plan)
 
 
 def test_a_wrong_estimator_answers_with_the_right_ones() -> None:
     with pytest.raises(UnknownName, match="known: doubly-controlled, ips, reweighted"):
-        Plan(estimator="snips")
+        OfflineSettings(estimator="snips")
 
 
 def write(path: Path, steps: list[Step], model: Marian | None = None) -> Path:

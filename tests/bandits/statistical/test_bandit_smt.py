@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from helpers.tiny_smt import known_pairs, stream_pairs
 
-from mtloop.bandits.statistical.bandit_smt import BanditSMT, ExpectedLoss, ZerothOrder, climb, shares, values_of
+from mtloop.bandits.statistical.bandit_smt import (
+    BanditSMT,
+    NBestExpectedLoss,
+    WeightPerturbation,
+    climb,
+    shares,
+    values_of,
+)
 from mtloop.bandits.statistical.optimisers import Adadelta, Adam, Optimiser
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import Delay, Feedback, InputError, PostEdit, Proposal, Reward, Segment, Truth, UnknownName, run
@@ -138,7 +145,7 @@ class Broken:
 
 
 def test_steps_that_are_no_number_are_not_taken(base: Base) -> None:
-    system = BanditSMT(base.engine(), ExpectedLoss(), Broken(), control=False)
+    system = BanditSMT(base.engine(), NBestExpectedLoss(), Broken(), control=False)
     before = system.engine.weights
     assert system.learn(system.propose(SEGMENTS[0]), Reward(1.0)).rejected == "not finite"
     assert system.engine.weights == before
@@ -154,7 +161,7 @@ def test_nothing_to_draw_from(base: Base) -> None:
 @pytest.mark.parametrize("optimiser", [Adam(0.1), Adadelta(tiny=1e-3)])
 def test_expected_loss_finds_the_better_of_two_translations(base: Base, optimiser: Optimiser) -> None:
     """Of a list's two best, the second earns more: within so many rewards it is the likelier one."""
-    system = BanditSMT(base.engine(), ExpectedLoss(100), type(optimiser)(**vars(optimiser) | {"state": []}))
+    system = BanditSMT(base.engine(), NBestExpectedLoss(100), type(optimiser)(**vars(optimiser) | {"state": []}))
     texts, rows = zip(*system.engine.nbest(SAVE, 100), strict=True)
     features = np.array([values_of(row) for row in rows])
     start = shares(features, system.weights_)[1]
@@ -185,5 +192,5 @@ def test_wrong_settings_are_one_line(base: Base) -> None:
 
 def test_shaking_harder_says_other_things(base: Base) -> None:
     engine = base.engine()
-    drawn = [ZerothOrder(20.0)(engine, SAVE, random.Random(seed)) for seed in range(12)]
+    drawn = [WeightPerturbation(20.0)(engine, SAVE, random.Random(seed)) for seed in range(12)]
     assert len({one.text for one in drawn if one}) > 1

@@ -10,12 +10,12 @@ import pytest
 from mtloop.core.errors import UnknownName
 from mtloop.core.types import Segment, Truth
 from mtloop.data import Ratings
-from mtloop.data.ratings.builder import HUMAN, Sheet
+from mtloop.data.ratings.builder import HUMAN, RatingsBuilder
 
 
 @pytest.fixture
 def ratings() -> Ratings:
-    sheet = Sheet()
+    sheet = RatingsBuilder()
     sheet.add(HUMAN, "OPPO.1", "1", 80.0)
     sheet.add(HUMAN, "HUMAN-A", "2", 90.0)
     sheet.add("chrF", "OPPO.1", "2", 0.5)
@@ -62,7 +62,7 @@ def test_grids_cannot_be_changed(ratings: Ratings) -> None:
 
 
 def test_several_scores_of_a_cell_are_averaged() -> None:
-    sheet = Sheet()
+    sheet = RatingsBuilder()
     for value in (1.0, 2.0, 6.0):
         sheet.add(HUMAN, "a", "1", value)
     assert sheet.ratings().of("1") == {"a": 3.0}

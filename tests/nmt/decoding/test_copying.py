@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtloop.nmt.decoding.copying import Copying, Kept, Push, Speller, candidates, stands_in
-from mtloop.nmt.decoding.source_words import Words
+from mtloop.nmt.decoding.source_words import SourceWords
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.search import Moment
 from mtloop.nmt.engine.vocabulary import SPACE
@@ -16,10 +16,10 @@ from mtloop.nmt.engine.vocabulary import SPACE
 PIECES = ["", f"{SPACE}In", "Design", f'{SPACE}"', "In", f"{SPACE}Inn", "n", "Des", "ign", f"{SPACE}x"]
 
 
-def words(text: str) -> Words:
+def words(text: str) -> SourceWords:
     """A word a piece."""
     texts = tuple(text.split())
-    return Words(texts, torch.arange(len(texts)))
+    return SourceWords(texts, torch.arange(len(texts)))
 
 
 def spell(word: str) -> list[int]:
@@ -87,18 +87,18 @@ def test_a_word_is_known_by_its_shape_and_by_what_stands_beside_it(text: str, wo
 
 
 def test_a_capitalised_word_of_many_pieces_is_strange() -> None:
-    text = Words(("the", "Dainippon"), torch.tensor([0, 1, 1, 1]))
+    text = SourceWords(("the", "Dainippon"), torch.tensor([0, 1, 1, 1]))
     assert [one.shape for one in candidates(text)] == ["plain", "strange"]
 
 
 def test_what_the_pieces_cut_at_a_mark_is_one_word_again(small: Marian) -> None:
-    found = list(candidates(Words.of(small.source.encode("Open the file a.b-c now."), small.source)))
+    found = list(candidates(SourceWords.of(small.source.encode("Open the file a.b-c now."), small.source)))
     assert [one.text for one in found] == ["Open", "the", "file", "a.b-c", "now"]
     assert all(one.first <= one.last for one in found)
 
 
 def test_what_the_vocabulary_cannot_spell_is_no_candidate(small: Marian) -> None:
-    found = candidates(Words.of(small.source.encode("Open ☃ snow☃man now."), small.source))
+    found = candidates(SourceWords.of(small.source.encode("Open ☃ snow☃man now."), small.source))
     assert [one.text for one in found] == ["Open", "snow", "man", "now"]
 
 

@@ -16,7 +16,7 @@ from mtloop.core.errors import UnknownName
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.decoding.memory import SMALL, WHISPER, Memory, Remembered, Trust
-from mtloop.nmt.decoding.source_words import Words
+from mtloop.nmt.decoding.source_words import SourceWords
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.search import Moment
@@ -175,7 +175,7 @@ def test_the_vote_is_brute_force(seed: int, rows: int, neighbours: int) -> None:
     memory, keys, tokens = Memory(trust), torch.randn(rows, 16).half().float(), torch.randint(0, 5, (rows,))
     for row in range(rows):
         memory.add(remembered(row, f"w{row % 2}", int(tokens[row]), keys[row]))
-    words = Words(("w0", "w1", "w2"), torch.tensor([0, 1, 2]))
+    words = SourceWords(("w0", "w1", "w2"), torch.tensor([0, 1, 2]))
     states, attention, logits = torch.randn(1, 16), torch.rand(1, 3).softmax(-1), torch.randn(1, 7)
     recalled = memory.recall(words)
     assert recalled is not None
@@ -198,7 +198,7 @@ def test_the_vote_is_brute_force(seed: int, rows: int, neighbours: int) -> None:
 def test_a_word_not_met_before_is_left_to_the_model() -> None:
     memory = Memory(Trust())
     memory.add(remembered(0, "pane", 3, torch.zeros(16)))
-    assert memory.recall(Words(("ribbon",), torch.tensor([0]))) is None
+    assert memory.recall(SourceWords(("ribbon",), torch.tensor([0]))) is None
 
 
 def test_two_hundred_thousand_states_are_compared_by_the_newest_of_each_word() -> None:
@@ -208,7 +208,7 @@ def test_two_hundred_thousand_states_are_compared_by_the_newest_of_each_word() -
     for lesson in range(200):
         memory.add(Remembered(lesson, f"s{lesson}", "t", tokens, keys, words))
     assert memory.states == 200_000
-    recalled = memory.recall(Words(("The", "end"), torch.tensor([0, 1])))
+    recalled = memory.recall(SourceWords(("The", "end"), torch.tensor([0, 1])))
     assert recalled is not None
     assert recalled.compared == 32
 
@@ -229,7 +229,7 @@ def test_a_state_of_a_like_sentence_is_believed_from_further_away() -> None:
     for beside in ("ribbon", "dog"):
         memory = Memory(Trust(reach=0.1, stretch=20.0))
         memory.add(Remembered(0, "s", "t", torch.tensor([3, 9]), torch.ones(2, 4).half(), ("the", "ribbon")))
-        recalled = memory.recall(Words(("the", beside), torch.tensor([0, 1])))
+        recalled = memory.recall(SourceWords(("the", beside), torch.tensor([0, 1])))
         assert recalled is not None
         logits = recalled(Moment(torch.zeros(1, 4), torch.tensor([[1.0, 0.0]]), [[]]), torch.zeros(1, 10))
         heard.append(float(logits[0, 3]))
@@ -238,7 +238,7 @@ def test_a_state_of_a_like_sentence_is_believed_from_further_away() -> None:
 
 def voted(memory: Memory, beside: str) -> set[int]:
     """The tokens that get votes while "the" is looked at, in a sentence with another word."""
-    recalled = memory.recall(Words(("the", beside), torch.tensor([0, 1])))
+    recalled = memory.recall(SourceWords(("the", beside), torch.tensor([0, 1])))
     assert recalled is not None
     logits = recalled(Moment(torch.zeros(1, 4), torch.tensor([[1.0, 0.0]]), [[]]), torch.zeros(1, 10))
     return set((logits[0] > 1e-3).nonzero().flatten().tolist())
@@ -246,7 +246,7 @@ def voted(memory: Memory, beside: str) -> set[int]:
 
 def test_words_are_put_together_from_pieces(small: Marian) -> None:
     ids = small.source.encode(PAIRS[0][0])
-    words = Words.of(ids, small.source)
+    words = SourceWords.of(ids, small.source)
     assert len(words.where) == len(ids)
     assert words.texts[-1] == "</s>"
     torch.testing.assert_close(words.shares(torch.eye(len(ids))).sum(0), words.member.sum(0))

@@ -13,7 +13,7 @@ from transformers import MarianMTModel, MarianTokenizer
 from mtloop.core import InputError
 from mtloop.nmt.engine.lesson import log_probability, study
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.engine.search import UNLIMITED, Limits, beam, greedy, sample
+from mtloop.nmt.engine.search import UNLIMITED, LengthLimits, beam, greedy, sample
 from mtloop.nmt.engine.weights import LOGITS_BIAS
 from mtloop.nmt.scopes.dense import all_names
 
@@ -55,7 +55,7 @@ def test_the_tokens_of_generate(tiny: Tiny, marian: Marian, beams: int) -> None:
     for source, _ in PAIRS[:40]:
         ids = marian.source.encode(source)
         theirs = tiny[1].generate(torch.tensor([ids]), num_beams=beams, do_sample=False, max_length=31)[0].tolist()[1:]
-        limits = Limits(factor=0, slack=30, repeats=10**6)
+        limits = LengthLimits(factor=0, slack=30, repeats=10**6)
         ours = greedy(marian, ids, limits) if beams == 1 else beam(marian, ids, beams, limits)[0]
         assert list(ours.ids) == theirs
         ended += theirs[-1] == marian.target.end
@@ -84,9 +84,9 @@ def test_gradients(tiny: Tiny, marian: Marian) -> None:
 
 def test_log_probability_is_what_the_search_says(marian: Marian) -> None:
     ids = marian.source.encode(PAIRS[3][0])
-    found = greedy(marian, ids, Limits(slack=10))
+    found = greedy(marian, ids, LengthLimits(slack=10))
     assert log_probability(marian, ids, list(found.ids)) == pytest.approx(found.log_probability, abs=1e-3)
-    best = beam(marian, ids, 4, Limits(slack=10))
+    best = beam(marian, ids, 4, LengthLimits(slack=10))
     assert [b.score for b in best] == sorted((b.score for b in best), reverse=True)
     assert log_probability(marian, ids, list(best[1].ids)) == pytest.approx(best[1].log_probability, abs=1e-3)
 
@@ -98,23 +98,23 @@ def test_sampling_is_of_the_model_and_repeatable(small: Marian) -> None:
     logits[small.target.pad] = float("-inf")
     share = logits.softmax(-1)
     likeliest = int(share.argmax())
-    first = [sample(small, ids, Limits(factor=0, slack=1), seed).ids[0] for seed in range(400)]
+    first = [sample(small, ids, LengthLimits(factor=0, slack=1), seed).ids[0] for seed in range(400)]
     assert first.count(likeliest) / 400 == pytest.approx(float(share[likeliest]), abs=0.08)
     assert sample(small, ids, UNLIMITED, 7) == sample(small, ids, UNLIMITED, 7)
 
 
 @pytest.mark.parametrize("prefix", ["Öff", "Öffnen", "Öffnen Sie den Ber", "Wählen Sie "])
 def test_a_completion_begins_as_the_translator_did(small: Marian, prefix: str) -> None:
-    found = greedy(small, small.source.encode("Open the pane."), Limits(), prefix=prefix)
+    found = greedy(small, small.source.encode("Open the pane."), LengthLimits(), prefix=prefix)
     assert small.target.decode(found.ids).startswith(prefix.strip())
 
 
 def test_limits_end_what_would_go_on(small: Marian) -> None:
     small.weights[LOGITS_BIAS][small.target.end] = -100.0
     ids = small.source.encode("Save")
-    assert len(greedy(small, ids, Limits(factor=1, slack=5, repeats=10**6)).ids) == len(ids) + 5
-    looped = greedy(small, ids, Limits(factor=0, slack=400, phrase=400, repeats=2)).ids
-    assert len(looped) < 400 or not Limits(phrase=400, repeats=2).loops(looped)
+    assert len(greedy(small, ids, LengthLimits(factor=1, slack=5, repeats=10**6)).ids) == len(ids) + 5
+    looped = greedy(small, ids, LengthLimits(factor=0, slack=400, phrase=400, repeats=2)).ids
+    assert len(looped) < 400 or not LengthLimits(phrase=400, repeats=2).loops(looped)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from helpers.tiny_marian import demo_pairs, write_tiny
 
 from mtloop.nmt.engine.lesson import Lesson, study
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.scopes.adam import Adam
+from mtloop.nmt.scopes.adam import AdamScope
 from mtloop.nmt.scopes.bias import OutputBias
 from mtloop.nmt.scopes.dense import Dense, all_names
 from mtloop.nmt.scopes.lora import Lora
@@ -17,13 +17,13 @@ from mtloop.nmt.scopes.scope import NotFinite
 PAIRS = demo_pairs()[:3]
 
 
-def lesson(scope: Adam, number: int) -> Lesson:
+def lesson(scope: AdamScope, number: int) -> Lesson:
     source, target = PAIRS[number]
     model = scope.model
     return study(model, model.source.encode(source), model.target.encode(target), scope.names, scope.extra_bias)
 
 
-def taught(scope: Adam, numbers: range) -> Adam:
+def taught(scope: AdamScope, numbers: range) -> AdamScope:
     for number in numbers:
         scope.update(lesson(scope, number))
         scope.settle()
@@ -35,7 +35,7 @@ def test_steps_are_those_of_torchs_adam(tmp_path: Path, tied: bool) -> None:
     """Three lessons on a dense tensor, beside torch.optim.Adam fed with the same gradients."""
     write_tiny(tmp_path, tied=tied)
     model = Marian.load(tmp_path)
-    scope = Adam(Dense(model, all_names(model.weights), rate=1e-2))
+    scope = AdamScope(Dense(model, all_names(model.weights), rate=1e-2))
     names = ["model.decoder.layers.1.fc1.weight", "model.encoder.layers.0.self_attn.k_proj.weight"]
     names += [model.weights.table("lm_head.weight"), "model.decoder.layers.0.final_layer_norm.bias"]
     beside = {name: model.weights[name].clone().requires_grad_() for name in names}
@@ -53,7 +53,7 @@ def test_steps_are_those_of_torchs_adam(tmp_path: Path, tied: bool) -> None:
 
 def test_word_vectors_move_only_where_their_words_came_up(small: Marian) -> None:
     name = "model.encoder.embed_tokens.weight"
-    scope = taught(Adam(Dense(small, all_names(small.weights), rate=1e-2)), range(1))
+    scope = taught(AdamScope(Dense(small, all_names(small.weights), rate=1e-2)), range(1))
     met = set(small.source.encode(PAIRS[0][0]))
     moved = (scope.model.weights[name] != small.weights[name]).any(1).nonzero().flatten().tolist()
     assert set(moved) == met
@@ -62,10 +62,10 @@ def test_word_vectors_move_only_where_their_words_came_up(small: Marian) -> None
 
 @pytest.mark.parametrize("kind", ["dense", "lora", "bias"])
 def test_a_pair_becomes_likelier_and_a_restored_scope_goes_on_exactly(small: Marian, kind: str) -> None:
-    def made() -> Adam:
+    def made() -> AdamScope:
         if kind == "dense":
-            return Adam(Dense(small, all_names(small.weights), rate=1e-3))
-        return Adam(Lora(small, 1e-3, 1e-3, rank=2)) if kind == "lora" else Adam(OutputBias(small, 1e-2))
+            return AdamScope(Dense(small, all_names(small.weights), rate=1e-3))
+        return AdamScope(Lora(small, 1e-3, 1e-3, rank=2)) if kind == "lora" else AdamScope(OutputBias(small, 1e-2))
 
     scope, resumed = made(), made()
     before = lesson(scope, 0).loss
@@ -79,7 +79,7 @@ def test_a_pair_becomes_likelier_and_a_restored_scope_goes_on_exactly(small: Mar
 
 
 def test_what_is_not_settled_was_never_there(small: Marian) -> None:
-    scope = taught(Adam(Dense(small, all_names(small.weights), rate=1e-3)), range(1))
+    scope = taught(AdamScope(Dense(small, all_names(small.weights), rate=1e-3)), range(1))
     before = {name: tensor.clone() for name, tensor in scope.tensors().items()}
     scope.update(lesson(scope, 1))
     scope.rollback()
@@ -88,7 +88,7 @@ def test_what_is_not_settled_was_never_there(small: Marian) -> None:
 
 
 def test_a_gradient_that_is_no_number_is_refused(small: Marian) -> None:
-    scope = Adam(OutputBias(small, 1e-2))
+    scope = AdamScope(OutputBias(small, 1e-2))
     bad = lesson(scope, 0)
     bad.error[0, 0] = torch.nan
     with pytest.raises(NotFinite):
@@ -99,5 +99,5 @@ def test_a_gradient_that_is_no_number_is_refused(small: Marian) -> None:
 
 def test_the_shared_base_is_left_alone(small: Marian) -> None:
     before = small.weights["model.decoder.layers.1.fc1.weight"].clone()
-    taught(Adam(Dense(small, all_names(small.weights))), range(2))
+    taught(AdamScope(Dense(small, all_names(small.weights))), range(2))
     assert torch.equal(before, small.weights["model.decoder.layers.1.fc1.weight"])

@@ -18,24 +18,26 @@ from safetensors.torch import load_file
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.nmt.training import Recipe, SeenWords
-from mtloop.nmt.training.batches import MULTIPLE, Batch, Batches, cut
+from mtloop.nmt.training.batches import MULTIPLE, Batches, PaddedBatch, cut
 from mtloop.nmt.training.bleu import own_bleu
 from mtloop.nmt.training.loss import Loss, logits
 from mtloop.nmt.training.model_folder import INDEX, WHOLE, join_shards, write_shards
 from mtloop.nmt.training.network import new_model
 from mtloop.nmt.training.sentencepiece_model import EOS, PAD
-from mtloop.nmt.training.token_corpus import Corpus
-from mtloop.nmt.training.token_rows import Rows
+from mtloop.nmt.training.token_corpus import TokenCorpus
+from mtloop.nmt.training.token_rows import TokenRows
 from mtloop.text.seen_words import plain_tokens
 
 CPU = torch.device("cpu")
 
 
-def _corpus(count: int) -> Corpus:
+def _corpus(count: int) -> TokenCorpus:
     """Row i says i over and over, so that a row can be told from a batch."""
     rng = np.random.default_rng(1)
     sides = [rng.integers(2, 40, count).astype(np.int32) for _ in range(2)]
-    return Corpus(*(Rows(np.repeat(np.arange(3, count + 3, dtype=np.int32), lengths), lengths) for lengths in sides))
+    return TokenCorpus(
+        *(TokenRows(np.repeat(np.arange(3, count + 3, dtype=np.int32), lengths), lengths) for lengths in sides)
+    )
 
 
 def test_an_epoch_holds_every_pair_once_within_the_budget() -> None:
@@ -80,7 +82,7 @@ def test_the_loss_is_that_of_the_model() -> None:
     ours = Loss(model, smoothing=0.0, device=CPU)
     labels = target.masked_fill(target == PAD, -100)
     said = model(input_ids=source, attention_mask=source != PAD, labels=labels)
-    batch = Batch(source, target)
+    batch = PaddedBatch(source, target)
     assert torch.allclose(logits(model, ours.hidden(batch)), said.logits, atol=1e-5)
     assert torch.allclose(ours(batch), said.loss, atol=1e-5)
 
@@ -176,7 +178,7 @@ def test_a_wrong_name_knows_the_right_ones() -> None:
 
 def test_unfit_pairs_are_left_out_and_counted() -> None:
     lengths = [np.array(side, np.int32) for side in ([1, 50, 20, 5], [9, 5, 3, 6])]
-    corpus = Corpus(*(Rows(np.full(side.sum(), EOS, np.int32), side) for side in lengths))
+    corpus = TokenCorpus(*(TokenRows(np.full(side.sum(), EOS, np.int32), side) for side in lengths))
     kept, left_out = corpus.fit(max_tokens=40, max_ratio=4)
     assert len(kept) == 1
     assert left_out == {"empty": 1, "too long": 1, "of very different lengths": 1}
@@ -190,5 +192,5 @@ def test_compiled_the_loss_is_the_same() -> None:
     plain, compiled = (Loss(model, smoothing=0.1, device=CPU, compiled=compiled) for compiled in (False, True))
     compiled.warm_up(tokens=500)
     for rows, source, target in ((5, 16, 8), (3, 24, 24)):
-        batch = Batch(torch.randint(3, 50, (rows, source)), torch.randint(3, 60, (rows, target)))
+        batch = PaddedBatch(torch.randint(3, 50, (rows, source)), torch.randint(3, 60, (rows, target)))
         assert torch.allclose(plain(batch), compiled(batch), atol=1e-4)

@@ -13,7 +13,7 @@ from mtloop.checks.learner_contract import check_learner
 from mtloop.checks.policy_contract import check_policy
 from mtloop.core import Choice, InputError, PostEdit, Preference, Proposal, Reward, Scores, Segment, UnknownName
 from mtloop.methods.recorded import Recorded
-from mtloop.selection import EWAF, Batch, Race, Select, SuccessiveElimination
+from mtloop.selection import EWAF, BatchPolicy, Race, Select, SuccessiveElimination
 from mtloop.selection.policies.evidence import Evidence
 from mtloop.selection.policies.race import doubt
 from mtloop.selection.policies.registry import POLICIES, make_policy
@@ -32,7 +32,7 @@ NAMES = ["ann", "bob", "cy", "dee"]
 SEGMENTS = [Segment(str(i), f"Save file {i}.") for i in range(1, 13)]
 
 
-def of(spec: str, systems: list[str] = NAMES) -> Batch:
+def of(spec: str, systems: list[str] = NAMES) -> BatchPolicy:
     return make_policy(spec, systems, horizon=300)
 
 

@@ -14,8 +14,8 @@ from helpers.shared_task import Hall, pending, start, submit
 
 from mtloop.service import create_app
 from mtloop.service.accounts.keys import hash_key, new_key
-from mtloop.service.accounts.limits import MINUTE, Limits
-from mtloop.service.problems import Refused
+from mtloop.service.accounts.limits import MINUTE, RateLimits
+from mtloop.service.problems import ProblemError
 
 
 def kind(answer: Any) -> tuple[int, str]:
@@ -92,7 +92,7 @@ def test_an_allowance_is_renewed_and_portions_never_exceed_it(hall: Hall, monkey
 
     async def count(store: Any) -> list[int]:
         ((me, *_),) = [[one["id"]] for one in await store.participant_list()]
-        workers = [Limits(store, rate=100, quota=250) for _ in range(2)]
+        workers = [RateLimits(store, rate=100, quota=250) for _ in range(2)]
         passed, waits = [], []
         for _ in range(4):
             passed.append(0)
@@ -100,7 +100,7 @@ def test_an_allowance_is_renewed_and_portions_never_exceed_it(hall: Hall, monkey
                 try:
                     await workers[number % 2].charge(me)
                     passed[-1] += 1
-                except Refused as refused:
+                except ProblemError as refused:
                     waits.append(refused.problem.retry_after)
             clock[0] += MINUTE
         assert None not in waits

@@ -12,7 +12,7 @@ from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, start, 
 
 from mtloop.core.errors import InputError
 from mtloop.core.trace import Trace
-from mtloop.data.stream_layout import Layout
+from mtloop.data.stream_layout import StreamLayout
 from mtloop.metrics.quality import BLEU, RewardBLEU
 from mtloop.metrics.regret import MeanReward, relative_reward
 from mtloop.service.tasks.export import write_trace
@@ -60,7 +60,7 @@ def test_aggregates_are_what_the_rows_say(hall: Hall) -> None:
         (line,) = client.get("/v1/tasks/dev/leaderboard").json()["lines"]
         first, second = client.get(f"/v1/runs/{run}/curves").json()["passes"]
     hall.with_store(lambda store: check_run(store, run))
-    layout = Layout(20, 3, 3)
+    layout = StreamLayout(20, 3, 3)
     places = [layout.at(position) for position in range(len(layout))]
     oracle = [RewardBLEU().sentence(ORACLE[n], REFERENCES[n]) for n in places]
     ours = [RewardBLEU().sentence(TRANSLATIONS[n], REFERENCES[n]) for n in places]
@@ -82,7 +82,7 @@ def test_checkpoints_are_those_of_the_metrics_room(lite: Hall) -> None:
     path = lite.folder / "run.jsonl"
     lite.with_store(lambda store: write_trace(store, run, None, path))
     steps = Trace.read(path).steps
-    blocks = [range(start, start + 3) for start in Layout(20, 3, 3).starts()]
+    blocks = [range(start, start + 3) for start in StreamLayout(20, 3, 3).starts()]
     for name, metric in (("bleu", BLEU(lowercase=True)), ("sentence", MeanReward())):
         relative = relative_reward(metric, metric.rows(steps), blocks)
         scores = [point[name] for point in found["held_out"]]

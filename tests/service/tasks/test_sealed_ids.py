@@ -5,21 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtloop.data.stream_layout import Layout
-from mtloop.service.tasks.sealed_ids import Place, new_key, new_token, seal, unseal
+from mtloop.data.stream_layout import StreamLayout
+from mtloop.service.tasks.sealed_ids import PassPosition, new_key, new_token, seal, unseal
 from mtloop.service.tasks.tables import runs
 
 LAYOUTS = st.builds(
-    lambda normal, held_out, blocks: Layout(normal + held_out, held_out, blocks if held_out else 0),
+    lambda normal, held_out, blocks: StreamLayout(normal + held_out, held_out, blocks if held_out else 0),
     st.integers(1, 300),
     st.integers(0, 30),
     st.integers(2, 13),
 )
-PLACES = st.builds(Place, st.integers(1, 2**24 - 1), st.integers(0, 2**40 - 1))
+PLACES = st.builds(PassPosition, st.integers(1, 2**24 - 1), st.integers(0, 2**40 - 1))
 
 
 @given(LAYOUTS)
-def test_every_sentence_once_and_the_block_at_start_intervals_and_end(layout: Layout) -> None:
+def test_every_sentence_once_and_the_block_at_start_intervals_and_end(layout: StreamLayout) -> None:
     stream = [layout.at(position) for position in range(len(layout))]
     blocks = [layout.block(position) for position in range(len(layout))]
     assert [number for number in stream if number < layout.normal] == list(range(layout.normal))
@@ -36,7 +36,7 @@ def test_every_sentence_once_and_the_block_at_start_intervals_and_end(layout: La
 
 
 def test_the_shapes_of_2017() -> None:
-    dev, training = Layout(40_000, 700, 4), Layout(1_297_974, 4_000, 12)
+    dev, training = StreamLayout(40_000, 700, 4), StreamLayout(1_297_974, 4_000, 12)
     assert len(dev) == 39_300 + 4 * 700
     assert len(training) == 1_293_974 + 12 * 4_000
     assert len(dev.starts()) == 4
@@ -44,7 +44,7 @@ def test_the_shapes_of_2017() -> None:
 
 
 @given(PLACES, PLACES)
-def test_an_id_is_its_place_and_nothing_else(one: Place, other: Place) -> None:
+def test_an_id_is_its_place_and_nothing_else(one: PassPosition, other: PassPosition) -> None:
     key, another = new_key(), new_key()
     assert unseal(key, seal(key, one)) == one
     assert unseal(another, seal(key, one)) is None

@@ -12,9 +12,9 @@ from mtloop.service import Settings
 from mtloop.service.accounts.keys import hash_key
 from mtloop.service.problems import WRONG_ORDER
 from mtloop.service.tasks.creation import TaskFile, create_task
-from mtloop.service.tasks.models import Sentence, Standing
+from mtloop.service.tasks.models import RunProgress, TaskSentence
 from mtloop.service.tasks.store import Store
-from mtloop.service.tasks.submissions import Asked, Desk, Given, HandedIn, Rewarded
+from mtloop.service.tasks.submissions import Asked, Given, HandedIn, SubmissionResult, Submissions
 
 T = TypeVar("T")
 TIMES = 40
@@ -29,7 +29,7 @@ class Office:
     """Two workers and a run of a task."""
 
     def __init__(self, first: Store, second: Store) -> None:
-        self.stores, self.desks = (first, second), (Desk(first), Desk(second))
+        self.stores, self.desks = (first, second), (Submissions(first), Submissions(second))
 
     async def open(self, folder: Path) -> None:
         first = self.stores[0]
@@ -65,7 +65,7 @@ def test_the_same_translation_through_two_workers_at_once_is_one_reward(settings
         for _ in range(TIMES):
             handed = await office.handed()
             both = await asyncio.gather(*(desk.submit(handed) for desk in office.desks))
-            one, other = (expect(Rewarded, found) for found in both)
+            one, other = (expect(SubmissionResult, found) for found in both)
             assert one == other
         standings, _ = await office.stores[0].standings([office.run.id])
         assert standings[office.run.id].position == TIMES
@@ -82,10 +82,10 @@ def test_a_pass_that_begins_beside_a_translation(settings: Settings, tmp_path: P
             begun, found = await asyncio.gather(
                 office.stores[1].start_lap(office.run, 0, None), office.desks[0].submit(handed)
             )
-            assert expect(Standing, begun).lap == lap
-            assert isinstance(found, Rewarded) or found is WRONG_ORDER
+            assert expect(RunProgress, begun).lap == lap
+            assert isinstance(found, SubmissionResult) or found is WRONG_ORDER
         begun = await asyncio.gather(*(store.start_lap(office.run, 0, None) for store in office.stores))
-        assert sorted(expect(Standing, one).lap for one in begun) == [TIMES, TIMES + 1]
+        assert sorted(expect(RunProgress, one).lap for one in begun) == [TIMES, TIMES + 1]
 
     asyncio.run(in_office(settings, tmp_path, work))
 
@@ -112,7 +112,7 @@ class Slow:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def sentences(self, ids: Any) -> dict[int, Sentence]:
+    async def sentences(self, ids: Any) -> dict[int, TaskSentence]:
         self.asked.set()
         await self.answer.wait()
         return await self._store.sentences(ids)
@@ -124,7 +124,7 @@ def test_what_is_forgotten_while_it_is_used(lite: Hall, tmp_path: Path) -> None:
     async def work(office: Office) -> None:
         slow = Slow(office.stores[1])
         slow.answer.set()
-        desk = Desk(slow)  # type: ignore[arg-type]
+        desk = Submissions(slow)  # type: ignore[arg-type]
         given = expect(Given, await desk.next(office.asked))
         slow.asked.clear(), slow.answer.clear()
         handed = HandedIn(office.run, office.asked.task, office.asked.epoch, given.id, "So.")
@@ -132,7 +132,7 @@ def test_what_is_forgotten_while_it_is_used(lite: Hall, tmp_path: Path) -> None:
         await slow.asked.wait()
         desk.forget()
         slow.answer.set()
-        assert expect(Rewarded, await submitted).id == given.id
+        assert expect(SubmissionResult, await submitted).id == given.id
 
     asyncio.run(in_office(lite.settings, tmp_path, work))
 

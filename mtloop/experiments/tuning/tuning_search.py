@@ -15,10 +15,10 @@ from mtloop.core.trace import Trace
 from mtloop.core.types import Step
 from mtloop.experiments.runners import Runner, Work
 from mtloop.experiments.tuning.objective import Objective
-from mtloop.experiments.tuning.plan import Plan
+from mtloop.experiments.tuning.plan import SearchPlan
 from mtloop.experiments.tuning.rungs import Rung
 from mtloop.experiments.tuning.toml_writer import to_toml
-from mtloop.experiments.tuning.trial import Standing, Trial
+from mtloop.experiments.tuning.trial import Trial, TrialResult
 
 
 @dataclass
@@ -29,12 +29,12 @@ class Search:
     on where it was, and everything else follows from the traces.
     """
 
-    plan: Plan
+    plan: SearchPlan
     objective: Objective
     folder: Path
     runner: Runner
     say: Callable[[str], None] = lambda line: None
-    standings_: dict[int, Standing] = field(default_factory=dict)
+    standings_: dict[int, TrialResult] = field(default_factory=dict)
 
     def run(self) -> Trial:
         """Climb, and return the winner."""
@@ -55,7 +55,7 @@ class Search:
         return winner.trial
 
     @property
-    def leaderboard(self) -> list[Standing]:
+    def leaderboard(self) -> list[TrialResult]:
         """Every trial as it stood when it was stopped, the best first."""
         return sorted(self.standings_.values(), key=lambda standing: standing.order)
 
@@ -72,7 +72,7 @@ class Search:
             Snapshots(work.trace).clear()
         return {name: Trace.read(work.trace).steps for name, work in works.items()}
 
-    def _climb(self, going: Sequence[Trial], rung: Rung) -> list[Standing]:
+    def _climb(self, going: Sequence[Trial], rung: Rung) -> list[TrialResult]:
         """Bring the trials to the rung's rows; the best first."""
         part = self.plan.on_tune
         works = [Work(self.plan.baseline_of(part), self._trace("baseline"), rung.rows)]
@@ -92,11 +92,11 @@ class Search:
                 raise InputError(f"{work.trace.stem}: {failed}")
         return failures
 
-    def _standing(self, trial: Trial, rows: int, baseline: dict[str, float], failed: str) -> Standing:
+    def _standing(self, trial: Trial, rows: int, baseline: dict[str, float], failed: str) -> TrialResult:
         if failed:
-            return Standing(trial, 0, -math.inf, failed=failed)
+            return TrialResult(trial, 0, -math.inf, failed=failed)
         scores = self._scores(trial.name, rows)
-        return Standing(trial, rows, self.objective.value(scores, baseline), scores)
+        return TrialResult(trial, rows, self.objective.value(scores, baseline), scores)
 
     def _scores(self, name: str, rows: int) -> dict[str, float]:
         return self.objective.scores(Trace.read(self._trace(name)).steps[:rows])
@@ -108,7 +108,7 @@ class Search:
         lines = [json.dumps(standing.to_json(), ensure_ascii=False) + "\n" for standing in self.leaderboard]
         write_text(self.folder / "trials.jsonl", "".join(lines))
 
-    def _keep_winner(self, winner: Standing) -> None:
+    def _keep_winner(self, winner: TrialResult) -> None:
         plan = self.plan
         note = f"trial {winner.trial.name} of {len(plan.all_trials)}, seed {plan.seed}, best by {self.objective.rule}"
         note += f"\non rows {plan.tune}: {_shown(winner.scores)}; for rows not tuned on see the report"

@@ -1,0 +1,90 @@
+"""A reader who knows the word finds the file: module and class names occur once, libraries stay in their rooms."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "mtloop"
+# Modules that may have the same name, because their folder tells them apart.
+SHARED_MODULE_NAMES = {"store", "routes", "tables", "models", "registry"}
+# Where a library may be imported by name, as in `need("thot.translation", "smt")`. import-linter checks the rest.
+ROOMS_BY_LIBRARY = {
+    "torch": {"nmt", "bandits"},
+    "transformers": {"nmt"},
+    "huggingface_hub": {"nmt"},
+    "thot": {"smt"},
+    "httpx2": {"client"},
+    "plotly": {"report", "service"},
+    "matplotlib": {"report"},
+    "fastapi": {"service", "cli"},  # cli: to say which extra is missing before work begins
+    "sqlalchemy": {"service", "cli"},
+}
+
+
+def modules() -> dict[Path, ast.Module]:
+    paths = sorted(path for path in PACKAGE.rglob("*.py") if "migrations" not in path.parts)
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def repeated(named: Iterator[tuple[str, Path]]) -> dict[str, list[str]]:
+    """The names that occur more than once, each with the files it occurs in."""
+    found = defaultdict(list)
+    for name, path in named:
+        found[name].append(str(path.relative_to(PACKAGE)))
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def public_classes() -> Iterator[tuple[str, Path]]:
+    for path, tree in modules().items():
+        if path.parent.name == "wmt_client_python":
+            continue  # the names of the 2017 client cannot be changed
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, path
+
+
+def imports_by_name() -> Iterator[tuple[str, str, Path]]:
+    """Every `need("library.module", ...)` and `import_module("library.module")`: library, room and file."""
+    for path, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _called(node) in ("need", "import_module") and node.args:
+                first = node.args[0]
+                if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                    yield first.value.split(".")[0], path.relative_to(PACKAGE).parts[0], path
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def test_a_module_name_occurs_once() -> None:
+    stems = ((path.stem, path) for path in modules() if not path.stem.startswith("__"))
+    again = {name: paths for name, paths in repeated(stems).items() if name not in SHARED_MODULE_NAMES}
+    assert not again, f"give one of them another name: {again}"
+
+
+def test_a_public_class_name_occurs_once() -> None:
+    again = repeated(public_classes())
+    assert not again, f"give one of them another name: {again}"
+
+
+def test_libraries_imported_by_name_stay_in_their_rooms() -> None:
+    found = list(imports_by_name())
+    assert {"torch", "thot", "plotly", "fastapi"} <= {library for library, _, _ in found}
+    astray = [(library, str(path)) for library, room, path in found if room not in ROOMS_BY_LIBRARY.get(library, set())]
+    assert not astray, f"only these rooms may import them: {ROOMS_BY_LIBRARY}"
+
+
+def test_the_shared_names_are_in_use() -> None:
+    """The list of exceptions holds no name that no longer needs one."""
+    stems = [path.stem for path in modules()]
+    unused = [name for name in SHARED_MODULE_NAMES if stems.count(name) == 0]
+    assert not unused
+
+
+def test_every_folder_says_what_is_in_it() -> None:
+    silent = [path for path, tree in modules().items() if path.name == "__init__.py" and not ast.get_docstring(tree)]
+    assert not silent
