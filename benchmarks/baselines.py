@@ -1,10 +1,10 @@
-"""How much of the variance of rewards a baseline takes away before anything is learned.
+"""Measure how much of the variance of rewards each baseline removes before the model learns.
 
     python benchmarks/baselines.py FILE [SENTENCES]
 
-Draws at temperature 0.3 from the embedded model, which stays as it is, over the shuffled sentences of FILE; each reward
-is predicted from those before it, and 1 - E[weight^2] / variance is printed with a bootstrap interval over sentences.
-The first 50 sentences are left out.
+Samples translations at temperature 0.3 from the unchanged embedded model, for the shuffled sentences of FILE. Each
+baseline predicts a reward from the earlier ones. Prints 1 - E[advantage^2] / variance with a bootstrap interval over
+sentences; the first 50 sentences are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtloop.bandits.neural.baselines import Baseline, Heard, RunningMean, SourceRidge
+from mtloop.bandits.neural.baselines import Baseline, RewardObservation, RunningMean, SourceRidge
 from mtloop.bandits.neural.critic import Critic
 from mtloop.bandits.neural.expected_loss import expected_loss
 from mtloop.core import Proposal, Reward, Segment, Truth
@@ -30,7 +30,7 @@ SKIP, SEED, TEMPERATURE = 50, 7, 0.3
 
 def main(path: str, sentences: int = 1000) -> None:
     engine = engine_of("nmt-el")
-    engine.prepare(1)
+    engine.set_threads(1)
     model = engine.load(engine.model)
     assert isinstance(model, Marian)
     width = model.shape.width
@@ -42,31 +42,31 @@ def main(path: str, sentences: int = 1000) -> None:
     squares: dict[str, list[float]] = {name: [] for name in baselines}
     rewards: list[float] = []
     for number, (segment, truth) in enumerate(shuffled(list(read(Path(path))), SEED)[:sentences]):
-        heard = drawn(model, segment, truth, number, rewards)
+        observation = observe(model, segment, truth, number, rewards)
         for name, baseline in baselines.items():
-            squares[name].append(float(baseline.weigh(heard).pow(2).mean()))
+            squares[name].append(float(baseline.advantage(observation).pow(2).mean()))
     for name, found in squares.items():
         print(f"{name:14} {explained(np.array(found[SKIP:]), np.array(rewards[SKIP:]))}")
 
 
-def drawn(model: Marian, segment: Segment, truth: Truth, seed: int, rewards: list[float]) -> Heard:
-    """A draw and its reward, which is noted."""
+def observe(model: Marian, segment: Segment, truth: Truth, seed: int, rewards: list[float]) -> RewardObservation:
+    """Sample a translation, append its reward to `rewards` and return the observation."""
     source = model.encode(model.source.encode(segment.source))
     ids = sample(model, source, LengthLimits(), seed, TEMPERATURE).ids
     answer = Rater(sentence_reward("wmt17"))(Proposal(segment, model.target.decode(ids)), truth)
     assert isinstance(answer, Reward)
     rewards.append(answer.value)
     lesson = expected_loss(model, source, ids, 1.0, temperature=TEMPERATURE, limits=LengthLimits())
-    return Heard(answer.value, sum(rewards) / len(rewards), source, lesson, TEMPERATURE)
+    return RewardObservation(answer.value, sum(rewards) / len(rewards), source, lesson, TEMPERATURE)
 
 
 def explained(squares: np.ndarray, rewards: np.ndarray) -> str:
     rng, size = np.random.default_rng(SEED), len(rewards)
     samples = [rng.integers(size, size=size) for _ in range(1000)]
-    shares = [1 - squares[sample].mean() / rewards[sample].var() for sample in samples]
-    low, high = np.percentile(shares, [2.5, 97.5])
-    whole = 1 - squares.mean() / rewards.var()
-    return f"{whole:.3f} of the variance taken away, 95 % interval {low:.3f} to {high:.3f} ({size} rewards)"
+    reductions = [1 - squares[sample].mean() / rewards[sample].var() for sample in samples]
+    low, high = np.percentile(reductions, [2.5, 97.5])
+    reduction = 1 - squares.mean() / rewards.var()
+    return f"{reduction:.3f} of the variance removed, 95 % interval {low:.3f} to {high:.3f} ({size} rewards)"
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What a learning curve costs: every prefix scored from rows, against scoring every prefix anew with sacreBLEU.
+"""Time learning curves: every prefix of a stream scored from rows, against sacreBLEU on every prefix.
 
-    python benchmarks/curves.py                     synthetic sentences, from a seed
+    python benchmarks/curves.py                     synthetic sentences
     python benchmarks/curves.py --data FILE.tsv.xz  a stream with columns mt (or source) and post_edit (or target)
 
-Prints, measured side by side in one run: the ratio on a short stream, where the naive way ends; and what the curves
-of a long stream cost in units of one sacreBLEU corpus score of the same stream.
+Measures both in one run. Prints the ratio on a short stream (the naive way is too slow for more), and the time of the
+curves of a long stream, in units of one sacreBLEU corpus score of that stream.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 import sacrebleu
 
 from mtloop.core import Step, run
-from mtloop.data import first, pairs, read
+from mtloop.data import pairs, read, take
 from mtloop.judges import PostEditor
 from mtloop.methods.recorded import Recorded
 from mtloop.metrics import BLEU, TER, ChrF, Recall
@@ -46,16 +46,16 @@ def metrics() -> list[Additive]:
 
 
 def compare_short(steps: Sequence[Step]) -> None:
-    print(f"\n{len(steps)} segments, every prefix: sacreBLEU anew / rows\n")
+    print(f"\n{len(steps)} segments, every prefix: sacreBLEU / rows\n")
     for metric in metrics()[:3]:
-        naive, anew = timed(lambda metric=metric: prefix_by_prefix(metric.name, steps))
+        naive, expected = timed(lambda metric=metric: prefix_by_prefix(metric.name, steps))
         ours, curve = timed(lambda metric=metric: cumulative(metric, metric.rows(steps)).tolist())
-        assert curve == anew, "the curves must be equal to the last digit"
+        assert curve == expected, "the curves must be equal to the last digit"
         print(f"{metric.name:>6}  {naive:8.2f} s  {ours:8.3f} s   ratio {naive / ours:8.0f}")
 
 
 def measure_long(steps: Sequence[Step]) -> None:
-    print(f"\n{len(steps)} segments, every prefix, in corpus scores of sacreBLEU's BLEU on the same stream\n")
+    print(f"\n{len(steps)} segments, every prefix, in units of one sacreBLEU corpus BLEU of the same stream\n")
     hyps, refs = texts(steps)
     unit, _ = timed(lambda: sacrebleu.BLEU(force=True).corpus_score(hyps, [refs]))
     total = 0.0
@@ -83,13 +83,13 @@ def timed(work: Callable[[], object]) -> tuple[float, object]:
 
 
 def from_file(path: Path, size: int) -> list[Step]:
-    stream = list(first(read(path), size))
-    said = {segment.id: str(segment.context.get("mt", segment.source)) for segment, _ in stream}
-    return list(run(stream, Recorded(said), PostEditor()))
+    stream = list(take(read(path), size))
+    translations = {segment.id: str(segment.context.get("mt", segment.source)) for segment, _ in stream}
+    return list(run(stream, Recorded(translations), PostEditor()))
 
 
 def synthetic(size: int, seed: int = 1) -> list[Step]:
-    """Sentences of common and rare words; the system gets three words in four right."""
+    """Return steps on sentences of common and rare words; the system gets three words in four right."""
     rng = random.Random(seed)
     words = [f"wort{int(rng.paretovariate(0.7)) % 5000}" for _ in range(20_000)]
     references = [" ".join(rng.choices(words, k=rng.randint(3, 30))) + "." for _ in range(size)]

@@ -1,9 +1,9 @@
-"""What a memory adds to decoding, and how it grows: `memory` against `baseline`, sentence by sentence in one run.
+"""Time decoding with a translation memory as it grows: `memory` against `baseline`, sentence by sentence.
 
     python benchmarks/memory.py --data FILE.tsv.xz [--stored 500,1000,2000,5000] [--sentences 40] [--threads 1]
 
-The first segments of the data are confirmed, further ones are translated. Times are of this process alone
-(`process_time`), so that a busy machine disturbs the ratio little; output lengths differ, so the unit is a token.
+Confirms the first segments of the data and translates later ones. Measures processor time (`process_time`), so that
+other work on the machine changes the ratio little; output lengths differ, so times are per token.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from mtloop.core import PostEdit, Proposal, Segment, Truth
-from mtloop.data import first, read
+from mtloop.data import read, take
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.engine.find_model import find_model
@@ -26,7 +26,7 @@ def main() -> None:
     set_threads(options.threads)
     model = Marian.load(find_model(options.model))
     sizes = sorted(map(int, options.stored.split(",")))
-    stream = list(first(read(options.data), sizes[-1] + options.sentences))
+    stream = list(take(read(options.data), sizes[-1] + options.sentences))
     new = [segment for segment, _ in stream[-options.sentences :]]
     plain, memory = (make_learner(name, model) for name in ("baseline", "memory"))
     assert isinstance(plain, AdaptiveNMT)
@@ -47,7 +47,7 @@ def confirm(learner: AdaptiveNMT, segment: Segment, truth: Truth) -> None:
 
 
 def ratio(plain: AdaptiveNMT, memory: AdaptiveNMT, segments: list[Segment]) -> float:
-    """Time a token of one over that of the other."""
+    """Return the time per token of `memory` divided by that of `plain`."""
     seconds, tokens = {plain: 0.0, memory: 0.0}, {plain: 0, memory: 0}
     for segment in segments:
         for learner in (plain, memory):
@@ -55,7 +55,7 @@ def ratio(plain: AdaptiveNMT, memory: AdaptiveNMT, segments: list[Segment]) -> f
             found = learner.search(segment.source)[0]
             seconds[learner] += time.process_time() - start
             tokens[learner] += len(found.ids)
-            learner.search("x")  # the source just read is kept; the next one shall find nothing
+            learner.search("x")  # the learner caches the last encoded source; replace it
     return (seconds[memory] / tokens[memory]) / (seconds[plain] / tokens[plain])
 
 

@@ -1,11 +1,11 @@
-"""What one online step costs (translate, then learn from the correction), against the plain loop anyone would write.
+"""Time one online step (translate, then learn from the correction), against a plain loop in transformers.
 
     python benchmarks/online_step.py --model en-de --data FILE.tsv.xz [--segments 40] [--threads 2]
 
-The plain loop is Hugging Face's `generate`, `loss.backward()` and dense SGD with every tensor clipped. Both start from
-the same weights and see the same segments, turn by turn in one run; after every segment the tokens must be the same and
-the weights equal to rounding. Also prints how far the fast loop is from the floor: bytes over the measured bandwidth
-for decoding, multiplications over the measured rate for learning.
+The plain loop uses `generate`, `loss.backward()` and dense SGD with every tensor clipped. Both loops start from the
+same weights and process the same segments in turn, in one run. After every segment the tokens must be the same and the
+weights equal up to rounding. Also prints the time of the fast loop relative to a lower bound: bytes divided by the
+measured bandwidth for decoding, multiplications divided by the measured rate for learning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TypeVar
 import torch
 from transformers import MarianMTModel
 
-from mtloop.data import first, read
+from mtloop.data import read, take
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.engine.find_model import find_model
 from mtloop.nmt.engine.marian import Marian
@@ -29,32 +29,32 @@ from mtloop.nmt.engine.weights import EMBEDDINGS
 from mtloop.nmt.scopes.dense import Dense, all_names, hidden_names
 
 T = TypeVar("T")
-RATE, UPDATES, ENOUGH = 1e-2, 3, 2.0
+LEARNING_RATE, UPDATES, TARGET_PERPLEXITY = 1e-2, 3, 2.0
 
 
 def main() -> None:
     options = parse()
     torch.set_num_threads(options.threads)
-    torch.set_flush_denormal(True)  # for both
+    torch.set_flush_denormal(True)  # for both loops
     folder = find_model(options.model)
-    pairs = [(s.source, t.references[0]) for s, t in first(read(options.data), options.segments)]
+    pairs = [(s.source, t.references[0]) for s, t in take(read(options.data), options.segments)]
     plain, fast = Plain(folder), Fast(folder)
     times: dict[str, list[float]] = {"plain": [], "fast": [], "plain decode": [], "fast decode": []}
     tokens = updates = 0
     for number, (source, target) in enumerate(pairs):
-        theirs = timed(times["plain decode"], plain.translate, source)
-        ours = timed(times["fast decode"], fast.translate, source)
-        steps = timed(times["plain"], plain.learn, source, target)
-        taken = timed(times["fast"], fast.learn, source, target)
-        assert theirs == ours, f"segment {number}: different tokens"
-        assert steps == taken, f"segment {number}: {steps} updates against {taken}"
+        plain_tokens = timed(times["plain decode"], plain.translate, source)
+        fast_tokens = timed(times["fast decode"], fast.translate, source)
+        plain_updates = timed(times["plain"], plain.learn, source, target)
+        fast_updates = timed(times["fast"], fast.learn, source, target)
+        assert plain_tokens == fast_tokens, f"segment {number}: different tokens"
+        assert plain_updates == fast_updates, f"segment {number}: {plain_updates} updates against {fast_updates}"
         check_weights(plain, fast)
-        tokens, updates = tokens + len(ours), updates + taken
+        tokens, updates = tokens + len(fast_tokens), updates + fast_updates
     report(times, tokens, updates, len(pairs), fast, options.threads)
 
 
 class Plain:
-    """What one would write with transformers."""
+    """The plain loop in transformers."""
 
     def __init__(self, folder: Path) -> None:
         self.model = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
@@ -68,14 +68,14 @@ class Plain:
         ids, labels = (torch.tensor([v]) for v in self.encode(source, target))
         for done in range(UPDATES):
             loss = self.model(input_ids=ids, labels=labels).loss
-            if float(loss.detach().exp()) <= ENOUGH:
+            if float(loss.detach().exp()) <= TARGET_PERPLEXITY:
                 return done
             self.model.zero_grad()
             loss.backward()
             with torch.no_grad():
                 for parameter in self.model.parameters():
                     if parameter.grad is not None:
-                        parameter.sub_(parameter.grad, alpha=RATE / max(1.0, float(parameter.grad.norm())))
+                        parameter.sub_(parameter.grad, alpha=LEARNING_RATE / max(1.0, float(parameter.grad.norm())))
         return UPDATES
 
     def encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
@@ -83,12 +83,15 @@ class Plain:
 
 
 class Fast:
-    """mtloop's `full`."""
+    """The method `full` of mtloop."""
 
     def __init__(self, folder: Path) -> None:
         model = Marian.load(folder)
         self.learner = AdaptiveNMT(
-            Dense(model, all_names(model.weights), RATE), updates=UPDATES, enough=ENOUGH, limits=UNLIMITED
+            Dense(model, all_names(model.weights), LEARNING_RATE),
+            max_updates=UPDATES,
+            target_perplexity=TARGET_PERPLEXITY,
+            limits=UNLIMITED,
         )
 
     def translate(self, source: str) -> list[int]:
@@ -96,15 +99,15 @@ class Fast:
 
     def learn(self, source: str, target: str) -> int:
         model = self.learner.model
-        return self.learner.teach(model.source.encode(source), model.target.encode(target))[0].updates
+        return self.learner.learn_pair(model.source.encode(source), model.target.encode(target))[0].updates
 
 
 def check_weights(plain: Plain, fast: Fast) -> None:
-    """Equal to rounding, tensor by tensor."""
+    """Assert that all tensors are equal up to rounding."""
     weights = fast.learner.model.weights
     for name, parameter in plain.model.named_parameters():
         if "position" not in name and name in weights:
-            assert torch.allclose(weights[name], parameter, atol=1e-3, rtol=1e-2), f"{name} drifted apart"
+            assert torch.allclose(weights[name], parameter, atol=1e-3, rtol=1e-2), f"{name} differs"
 
 
 def timed(times: list[float], work: Callable[..., T], *arguments: str) -> T:
@@ -125,23 +128,22 @@ def report(times: dict[str, list[float]], tokens: int, updates: int, segments: i
             f"{name:>8}  plain {total[one]:7.2f} s  fast {total[other]:7.2f} s  ratio {total[one] / total[other]:5.2f}"
         )
     print(f"{'step':>8}  plain {plain:7.2f} s  fast {ours:7.2f} s  ratio {plain / ours:5.2f}")
-    floor = decode_floor(fast, tokens) + learn_floor(fast, updates, tokens / segments)
-    print(
-        f"\nfloor {floor:.2f} s (memory read once a token, three products an update): fast is {ours / floor:.1f} x that"
-    )
+    bound = min_decoding_time(fast, tokens) + min_learning_time(fast, updates, tokens / segments)
+    work = "one read per token, three products per update"
+    print(f"\nlower bound {bound:.2f} s ({work}): fast takes {ours / bound:.1f} x that")
 
 
-def decode_floor(fast: Fast, tokens: int) -> float:
-    """Every token reads the decoder and the output matrix once."""
+def min_decoding_time(fast: Fast, tokens: int) -> float:
+    """Return a lower bound in seconds: every token reads the decoder and the output matrix once."""
     weights = fast.learner.model.weights
-    read_ = sum(weights[n].numel() for n in weights if ".decoder.layers." in n) + weights[EMBEDDINGS[2]].numel()
+    size = sum(weights[n].numel() for n in weights if ".decoder.layers." in n) + weights[EMBEDDINGS[2]].numel()
     block = torch.randn(8_000_000)
     seconds = statistics.median(clock(lambda: block.sum()) for _ in range(15))
-    return tokens * read_ / (block.numel() / seconds)
+    return tokens * size / (block.numel() / seconds)
 
 
-def learn_floor(fast: Fast, updates: int, length: float) -> float:
-    """Forward, backward and update multiply every matrix by `length` positions once each."""
+def min_learning_time(fast: Fast, updates: int, length: float) -> float:
+    """Return a lower bound in seconds: three products of every matrix with `length` positions per update."""
     weights = fast.learner.model.weights
     size = sum(weights[n].numel() for n in hidden_names(weights)) + weights[EMBEDDINGS[2]].numel()
     left, right = torch.randn(256, 1024), torch.randn(1024, 1024)

@@ -1,9 +1,9 @@
-"""What it gains to translate a few sentences at a time: the table of docs/adaptive.md.
+"""Measure the quality of long segments translated in pieces of a few sentences: the table of docs/adaptive.md.
 
     python benchmarks/pieces.py office-help.en-de.tsv.xz --skip 20000
 
 Takes segments of several sentences from a file of sources and references, translates them with the base model in pieces
-of several sizes, and prints BLEU, chrF and the length of what was said over that of the references.
+of several sizes, and prints BLEU, chrF and the length of the translations divided by that of the references.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 import sacrebleu
 
 from mtloop.core.types import Segment
-from mtloop.data import cut, read
+from mtloop.data import read, subset
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import SENTENCE_END
 from mtloop.nmt.engine.find_model import find_model
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.threads import set_threads
 
-LENGTHS = (24, 32, 48, 64, 96, 1000)  # tokens of the segments, bounds of the rows
-PIECES = (256, 96, 64, 48, 32, 24)
+LENGTHS = (24, 32, 48, 64, 96, 1000)  # bounds, in source tokens, of the rows of the table
+PIECES = (256, 96, 64, 48, 32, 24)  # maximum tokens of a piece
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
     options = parser.parse_args()
     set_threads(1)
     model = Marian.load(find_model(options.model))
-    pairs = [(segment.source, truth.references[0]) for segment, truth in cut(read(options.data), skip=options.skip)]
+    pairs = [(segment.source, truth.references[0]) for segment, truth in subset(read(options.data), skip=options.skip)]
     several = [pair for pair in pairs if len(SENTENCE_END.split(pair[0])) > 1]
     lengths = [len(model.source.encode(source)) for source, _ in several]
     kept = [(length, *pair) for length, pair in zip(lengths, several, strict=True) if length > LENGTHS[0]]
@@ -44,20 +44,23 @@ def main() -> None:
 
 
 def report(model: Marian, segments: Sequence[tuple[int, str, str]]) -> None:
-    said = {
-        piece: [make_learner("baseline", model, {"piece": piece}).propose(Segment("", one[1])).text for one in segments]
+    translations = {
+        piece: [
+            make_learner("baseline", model, {"max_piece_tokens": piece}).propose(Segment("", one[1])).text
+            for one in segments
+        ]
         for piece in PIECES
     }
     print("| tokens | segments | piece | BLEU | chrF | length |\n|---|---|---|---|---|---|")
     for low, high in itertools.pairwise(LENGTHS):
-        places = [place for place, (length, *_) in enumerate(segments) if low < length <= high]
-        references = [segments[place][2] for place in places]
-        for piece in PIECES if places else ():
-            texts = [said[piece][place] for place in places]
+        indices = [index for index, (length, *_) in enumerate(segments) if low < length <= high]
+        references = [segments[index][2] for index in indices]
+        for piece in PIECES if indices else ():
+            texts = [translations[piece][index] for index in indices]
             bleu, chrf = sacrebleu.corpus_bleu(texts, [references]), sacrebleu.corpus_chrf(texts, [references])
             length = sum(len(text.split()) for text in texts) / sum(len(text.split()) for text in references)
             scores = f"{bleu.score:.1f} | {chrf.score:.1f} | {length:.2f}"
-            print(f"| {low + 1} to {high} | {len(places)} | {piece} | {scores} |", flush=True)
+            print(f"| {low + 1} to {high} | {len(indices)} | {piece} | {scores} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What a thousand repetitions of EXP3 cost: vectorised over runs, against a plain loop over runs and segments.
+"""Time a thousand runs of EXP3: vectorised over runs, against a plain loop over runs and segments.
 
     python benchmarks/selection.py [--runs 1000 --systems 20 --segments 2000 --plain 20]
 
-Prints, measured side by side in one process: the time of all runs at once, the time of the plain loop over `--plain` of
-the same runs scaled up to all of them, the ratio of the two, and the largest difference between their weights.
+Measures both in one process. Prints the time of all vectorised runs, the time of the plain loop (over `--plain` of the
+same runs, scaled up to all), the ratio of the two, and the largest difference between their weights.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from mtloop.core import Segment
 from mtloop.selection import EXP3
-from mtloop.selection.replay import Recording, Replay, orders
+from mtloop.selection.replay import Recording, Replay, segment_orders
 
 
 def main() -> None:
@@ -34,24 +34,24 @@ def main() -> None:
     slow, loop = timed(lambda: [plain(scores.T.tolist(), uniforms[:, run].tolist()) for run in range(options.plain)])
     whole, _ = timed(lambda: replayed(scores, options.runs, options.seed))
     scaled = slow * options.runs / options.plain
-    apart = np.abs(weights[: options.plain] - np.array(loop)).max()
+    difference = np.abs(weights[: options.plain] - np.array(loop)).max()
     print(f"{options.runs} EXP3 runs x {options.systems} systems x {options.segments} segments")
     print(f"vectorised                 {fast:8.2f} s")
     print(f"plain loop                 {scaled:8.2f} s   (from {options.plain} runs)   ratio {scaled / fast:6.1f}")
     print(f"with rankings and ratings  {whole:8.2f} s                     ratio {scaled / whole:6.1f}")
-    print(f"largest difference between weights {apart:.1e}")
-    assert apart < 1e-12, "the weights must be equal to 1e-12"
+    print(f"largest difference between weights {difference:.1e}")
+    assert difference < 1e-12, "the weights must be equal to 1e-12"
 
 
 def vectorised(scores: np.ndarray, runs: int, seed: int) -> np.ndarray:
     systems, segments = scores.shape
     policy = EXP3([str(i) for i in range(systems)], horizon=segments, runs=runs)
     rng = np.random.default_rng([seed, 1])
-    nobody = [""] * runs
+    segment_ids = [""] * runs
     for column in scores.T:
-        draw = policy.draw(rng, nobody)
-        policy.learn(draw, np.broadcast_to(column, policy.shape))
-    return policy.standing()
+        draw = policy.choose_batch(rng, segment_ids)
+        policy.update_batch(draw, np.broadcast_to(column, policy.shape))
+    return policy.batch_weights()
 
 
 def replayed(scores: np.ndarray, runs: int, seed: int) -> object:
@@ -59,20 +59,20 @@ def replayed(scores: np.ndarray, runs: int, seed: int) -> object:
     names = tuple(str(i) for i in range(systems))
     recording = Recording(names, tuple(Segment(str(i), "") for i in range(segments)), scores)
     policy = EXP3(names, horizon=segments, runs=runs)
-    return Replay(recording).run(policy, orders(segments, runs, seed), seed=seed)
+    return Replay(recording).run(policy, segment_orders(segments, runs, seed), seed=seed)
 
 
 def plain(scores: Sequence[Sequence[float]], uniforms: Sequence[float]) -> list[float]:
-    """One run, as the paper's equations say it: a list of log weights and a for-loop."""
+    """Run the equations of the paper once: a list of log weights and a for loop."""
     segments, systems = len(scores), len(scores[0])
     eta = math.sqrt(2 * math.log(systems) / (segments * systems))
     logs = [0.0] * systems
     for rated, uniform in zip(scores, uniforms, strict=True):
         weights = softmax(logs)
-        arm, edge = 0, weights[0]
-        while uniform >= edge and arm < systems - 1:
+        arm, cumulative = 0, weights[0]
+        while uniform >= cumulative and arm < systems - 1:
             arm += 1
-            edge += weights[arm]
+            cumulative += weights[arm]
         logs[arm] += eta * rated[arm] / weights[arm]
     return softmax(logs)
 

@@ -1,4 +1,4 @@
-"""How well policies find the best systems on WMT's human scores: the tables of docs/selection-tables.md.
+"""Measure how well policies find the best systems on human scores of WMT: the tables of docs/selection-tables.md.
 
     python benchmarks/selection_quality.py tables HUMAN > tables.md
     python benchmarks/selection_quality.py effort HUMAN [--seed 1 --runs 30 --gold mean --scores z --picture effort.png]
@@ -8,9 +8,9 @@
 
 HUMAN is a folder with wmt20/ad-seg-scores-LP.csv, ad-sys-scores-LP.csv and metric-seg-scores-LP.tsv.gz,
 wmt21/de-en.da.tsv.gz and mqm/mqm_newstest20{20,21}_ende.avg_seg_scores.tsv. `tables` is the protocol of Mendonça et al.
-(2021): shuffled once, rewards rounded to two decimals, the mean weights of ten runs. `effort` shuffles anew in every
-run and holds the answer against the official ranking (`--gold mean`: that of the mean score); for EXP3 also ten
-passes, and the mean weights of ten runs on each of the shuffles, all ten paid for.
+(2021): one shuffle, rewards rounded to two decimals, the mean weights of ten runs. `effort` uses a new shuffle in every
+run and compares the result with the official ranking (`--gold mean`: the ranking by mean score). For EXP3 it adds ten
+passes, and the mean weights of ten runs on each shuffle; the ratings of all ten runs count.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from mtloop.core import Segment
 from mtloop.report.chart import Axis, Chart, Series
 from mtloop.report.matplotlib_charts import save
 from mtloop.selection import BatchPolicy, Race
-from mtloop.selection.findings import Effort, Gold, checkpoints, effort, overlap_curve
+from mtloop.selection.gold_comparison import Effort, Gold, evaluate_checkpoints, measure_effort, overlap_curve
 from mtloop.selection.policies.registry import make_policy
-from mtloop.selection.replay import History, Recording, Replay, orders
+from mtloop.selection.replay import History, Recording, Replay, segment_orders
 from mtloop.selection.replay_input import ReplayInput
 
 PAIRS = ("en-de", "de-en", "zh-en", "ja-en", "ps-en")
-POLICIES = ("ewaf", "ewaf:step=anytime", "ewaf:variant=mtol", "exp3", "exp3:step=anytime", "exp3:variant=mtol",
-            "ucb1", "thompson", "elimination", "race", "linucb")  # fmt: skip
+POLICIES = ("ewaf", "ewaf:step_size=anytime", "ewaf:variant=mtol", "exp3", "exp3:step_size=anytime",
+            "exp3:variant=mtol", "ucb1", "thompson", "elimination", "race", "linucb")  # fmt: skip
 EFFORT = ("race", "thompson", "ucb1", "elimination", "linucb", "ewaf", "exp3")
-AT = (10, 50, 100, 500, 1000)
+CHECKPOINTS = (10, 50, 100, 500, 1000)
 SHARES = np.geomspace(0.002, 1, 120)
 
 
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--metric", default="chrF")
-    parser.add_argument("--policies", type=lambda names: names.split(","), help="of tables and effort")
+    parser.add_argument("--policies", type=lambda names: names.split(","), help="for tables and effort")
     parser.add_argument("--gold", choices=["official", "mean"], default="official")
     parser.add_argument("--scores", choices=["raw", "z"], default="raw")
     parser.add_argument("--picture", type=Path)
@@ -55,7 +55,7 @@ def main() -> None:
     if options.what == "calibration":
         calibration(options.runs or 200, options.seed)
     elif options.human is None:
-        parser.error("which folder holds the human scores?")
+        parser.error("give the folder with the human scores (HUMAN)")
     elif options.what == "pairing":
         pairing(options.human)
     elif options.what == "ewaf":
@@ -66,11 +66,14 @@ def main() -> None:
         ):
             print(line, flush=True)
     else:
-        asked = {name: _read_as(each, options.gold, options.scores) for name, each in questions(options.human).items()}
-        efforts(asked, options.policies or EFFORT, options.runs or 30, options.seed, options.picture)
+        inputs = {
+            name: _with_options(each, options.gold, options.scores)
+            for name, each in replay_inputs(options.human).items()
+        }
+        efforts(inputs, options.policies or EFFORT, options.runs or 30, options.seed, options.picture)
 
 
-def questions(human: Path, metric: str | None = None) -> dict[str, ReplayInput]:
+def replay_inputs(human: Path, metric: str | None = None) -> dict[str, ReplayInput]:
     found = {}
     for pair in PAIRS:
         scores = human / f"wmt20/metric-seg-scores-{pair}.tsv.gz" if metric else None
@@ -84,24 +87,24 @@ def questions(human: Path, metric: str | None = None) -> dict[str, ReplayInput]:
 
 
 def tables(human: Path, metric: str, policies: Sequence[str], runs: int, seed: int) -> Iterator[str]:
-    """A table a test set: policy x fallback, top 1 and top 3 overlap at each checkpoint."""
-    for name, question in questions(human, metric).items():
-        recording, gold, _ = question.read()
+    """Yield one table per test set: policy x fallback, overlap of the top 1 and top 3 at each checkpoint."""
+    for name, replay_input in replay_inputs(human, metric).items():
+        recording, gold, _ = replay_input.read()
         size = len(recording.segments)
-        at = [place for place in AT if place < size] + [size]
+        at = [checkpoint for checkpoint in CHECKPOINTS if checkpoint < size] + [size]
         yield f"\n### {name}\n"
-        yield _about(recording, gold)
+        yield _description(recording, gold)
         yield f"\n| policy | missing | {' | '.join(map(str, at))} | ratings | top 3 since |"
         yield "|---" * (len(at) + 4) + "|"
-        meanings = (
+        fallbacks = (
             ("zero", "average", "metric", "skip") if recording.metric is not None else ("zero", "average", "skip")
         )
         for spec in policies:
-            for missing in meanings if np.isnan(recording.scores).any() else ("skip",):
+            for missing in fallbacks if np.isnan(recording.scores).any() else ("skip",):
                 yield _row(recording, gold, spec, missing, runs, seed, at)
 
 
-def _about(recording: Recording, gold: Gold) -> str:
+def _description(recording: Recording, gold: Gold) -> str:
     systems, size = len(recording.systems), len(recording.segments)
     share = recording.ratings / (systems * size)
     best = ", ".join(f"{name} ({gold.raw[name]:.1f})" for name in gold.best)
@@ -111,34 +114,36 @@ def _about(recording: Recording, gold: Gold) -> str:
 def _row(recording: Recording, gold: Gold, spec: str, missing: str, runs: int, seed: int, at: Sequence[int]) -> str:
     size = len(recording.segments)
     policy = make_policy(spec, recording.systems, horizon=size, runs=runs)
-    history = Replay(recording, missing).run(policy, orders(size, runs, seed), seed=seed, keep=at)
-    cells = [f"{point.top1:.2f} {point.top3:.2f}" for point in checkpoints(history, gold, at)]
+    history = Replay(recording, missing).run(policy, segment_orders(size, runs, seed), seed=seed, keep=at)
+    cells = [f"{point.top1:.2f} {point.top3:.2f}" for point in evaluate_checkpoints(history, gold, at)]
     spent = f"{history.spent[-1].mean():.0f}"
     return f"| {spec} | {missing} | {' | '.join(cells)} | {spent} | {history.last_change} |"
 
 
-def _read_as(question: ReplayInput, gold: str, scores: str) -> ReplayInput:
-    """MQM has penalties alone, and its only ranking is that of their mean."""
+def _with_options(replay_input: ReplayInput, gold: str, scores: str) -> ReplayInput:
+    """Return the input with the chosen gold ranking and scores; MQM has neither an official ranking nor z scores."""
     if gold == "mean":
-        question = replace(question, gold=None)
-    standardised = scores == "z" and "mqm" not in question.ratings.parts
-    return replace(question, score="z", scale="z") if standardised else question
+        replay_input = replace(replay_input, gold=None)
+    standardised = scores == "z" and "mqm" not in replay_input.ratings.parts
+    return replace(replay_input, score="z", scale="z") if standardised else replay_input
 
 
-def efforts(asked: dict[str, ReplayInput], policies: Sequence[str], runs: int, seed: int, picture: Path | None) -> None:
-    """A row a test set and policy, then all pairs together."""
+def efforts(
+    inputs: dict[str, ReplayInput], policies: Sequence[str], runs: int, seed: int, picture: Path | None
+) -> None:
+    """Print one row per test set and policy, then the results of all WMT pairs together."""
     print("| test set | policy | all ratings | spent | to settle | never | exactly | stopped | right | at stop |")
     print("|---" * 10 + "|", flush=True)
     pooled: dict[str, list[Effort]] = {spec: [] for spec in policies}
     curves: dict[str, list[np.ndarray]] = {spec: [] for spec in policies}
-    for name, question in asked.items():
-        recording, gold, _ = question.read()
+    for name, replay_input in inputs.items():
+        recording, gold, _ = replay_input.read()
         for spec in policies:
             history = _run(recording, spec, runs, seed)
-            found = effort(history, gold, recording.ratings)
+            found = measure_effort(history, gold, recording.ratings)
             print(_effort_row(name, spec, found), flush=True)
             if found.stopped:
-                print(f"{name}, {spec}: {_either_side(history, gold)} stops right within a point on either side")
+                print(f"{name}, {spec}: {_tied_stops(history, gold)} stops right within a point on either side")
             if name.startswith("WMT"):
                 pooled[spec].append(found)
                 points = (SHARES * recording.ratings).astype(int).tolist()
@@ -157,53 +162,53 @@ def efforts(asked: dict[str, ReplayInput], policies: Sequence[str], runs: int, s
 def _run(recording: Recording, spec: str, runs: int, seed: int) -> History:
     size = len(recording.segments)
     policy = make_policy(spec, recording.systems, horizon=size, runs=runs)
-    return Replay(recording, "skip").run(policy, orders(size, runs, seed, each=True), seed=seed)
+    return Replay(recording, "skip").run(policy, segment_orders(size, runs, seed, each=True), seed=seed)
 
 
 def _ten_passes(recording: Recording, gold: Gold, runs: int, seed: int) -> Effort:
-    """EXP3 that goes through the segments ten times; a rating read again costs nothing."""
+    """Return the effort of EXP3 with ten passes over the segments; a rating read again costs nothing."""
     size = len(recording.segments)
     policy = make_policy("exp3", recording.systems, horizon=10 * size, runs=runs)
-    order = np.concatenate([orders(size, runs, seed + part, each=True) for part in range(10)], axis=1)
-    return effort(Replay(recording, "skip").run(policy, order, seed=seed), gold, recording.ratings)
+    order = np.concatenate([segment_orders(size, runs, seed + part, each=True) for part in range(10)], axis=1)
+    return measure_effort(Replay(recording, "skip").run(policy, order, seed=seed), gold, recording.ratings)
 
 
 def _averaged(recording: Recording, gold: Gold, runs: int, seed: int) -> Effort:
-    """The mean weights of ten EXP3 runs on one shuffle, as the paper reports them; the ratings of all ten are paid."""
+    """Return the effort of the mean weights of ten EXP3 runs on one shuffle (as in the paper); all ratings count."""
     size = len(recording.segments)
     policy = make_policy("exp3", recording.systems, horizon=size, runs=10 * runs)
-    order = np.repeat(orders(size, runs, seed, each=True), 10, axis=0)
+    order = np.repeat(segment_orders(size, runs, seed, each=True), 10, axis=0)
     history = _grouped(recording, policy, order, runs, seed)
-    return effort(history, gold, recording.ratings)
+    return measure_effort(history, gold, recording.ratings)
 
 
 def _grouped(recording: Recording, policy: BatchPolicy, order: np.ndarray, runs: int, seed: int) -> History:
-    """A replay whose standing is the mean of every ten runs."""
+    """Return a replay whose weights are the mean of every ten runs."""
     replay, size = Replay(recording, "skip"), order.shape[1]
     whole = replay.run(policy, order, seed=seed, keep=range(1, size + 1))
-    means = whole.standings.reshape(size, runs, 10, -1).mean(axis=2)
-    tops = policy.leaders(means, replay.top)
+    means = whole.weights.reshape(size, runs, 10, -1).mean(axis=2)
+    tops = policy.top_indices(means, replay.top)
     spent = whole.spent.reshape(size, runs, 10).sum(axis=2)
     return History(policy.systems, size, tops, tops[:, 0], spent, whole.kept, means, [None] * runs)
 
 
 def _effort_row(name: str, spec: str, found: Effort) -> str:
     table = found.to_json()
-    of, stops = table["runs"], table["stopped"]
+    total, stops = table["runs"], table["stopped"]
     right = f"{table['right_when_stopped']}/{stops}" if stops else "-"
     at = f"{table['ratings_at_stop']:.0f}" if stops else "-"
     numbers = [f"{table[key]:.0f}" for key in ("all_ratings", "ratings", "settled")]
     exactly = f"{table['settled_exactly']:.0f}"
-    cells = [name, spec, *numbers, f"{table['never_settled']}/{of}", exactly, f"{stops}/{of}", right, at]
+    cells = [name, spec, *numbers, f"{table['never_settled']}/{total}", exactly, f"{stops}/{total}", right, at]
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def _pooled(spec: str, found: Sequence[Effort]) -> str:
     settled = np.concatenate([each.settled for each in found])
     given_up = np.concatenate([np.minimum(each.settled, each.ratings) for each in found])
-    exact = np.concatenate([each.exact for each in found])
+    exact = np.concatenate([each.settled_exact for each in found])
     stops, runs = sum(len(each.stopped) for each in found), settled.size
-    right = sum(sum(each.right) for each in found)
+    right = sum(sum(each.correct) for each in found)
     rng = np.random.default_rng(1)
     low, high = np.percentile(np.median(rng.choice(settled, (2000, runs)), axis=1), [2.5, 97.5])
     text = f"{spec}: to settle {np.median(settled):.0f} (95 % interval {low:.0f} to {high:.0f})"
@@ -212,8 +217,8 @@ def _pooled(spec: str, found: Sequence[Effort]) -> str:
     return text + (f", right {right}/{stops} (at least {_wilson(right, stops):.1%})" if stops else "")
 
 
-def _either_side(history: History, gold: Gold) -> int:
-    """Stops in which every system that is not in the gold top pairs off with a missed one within the tie."""
+def _tied_stops(history: History, gold: Gold) -> int:
+    """Count the stops where each wrong system is tied with a missed one, in either direction."""
 
     def right(best: Sequence[str]) -> bool:
         extra = sorted(gold.raw[name] for name in set(best) - set(gold.best))
@@ -224,23 +229,23 @@ def _either_side(history: History, gold: Gold) -> int:
 
 
 def ewaf_at_500(human: Path, metric: str, runs: int, seed: int) -> None:
-    """In how many shuffles EWAF has two of the top 3 after 500 segments, exactly and with ties."""
-    for name, question in questions(human, metric).items():
-        recording, gold, _ = question.read()
+    """Print the number of shuffles in which EWAF has two of the top 3 after 500 segments, exactly and with ties."""
+    for name, replay_input in replay_inputs(human, metric).items():
+        recording, gold, _ = replay_input.read()
         size = len(recording.segments)
         for missing in ("zero", "average", "metric")[: 3 if recording.metric is not None else 2]:
             policy = make_policy("ewaf", recording.systems, horizon=size, runs=runs)
-            history = Replay(recording, missing).run(policy, orders(size, runs, seed, each=True), seed=seed)
-            tops = [[recording.systems[place] for place in top] for top in history.tops[min(500, size) - 1]]
+            history = Replay(recording, missing).run(policy, segment_orders(size, runs, seed, each=True), seed=seed)
+            tops = [[recording.systems[index] for index in top] for top in history.tops[min(500, size) - 1]]
             exact = sum(sum(system in gold.best for system in top) >= 2 for top in tops)
-            tied = sum(sum(gold.right([system]) for system in top) >= 2 for top in tops)
+            tied = sum(sum(gold.is_correct([system]) for system in top) >= 2 for top in tops)
             print(f"{name}, missing {missing}: two or more in {exact} of {runs} shuffles, with ties {tied}", flush=True)
 
 
 def pairing(human: Path) -> None:
-    """How much of the variance of a difference goes away on the same segment: 1 - Var(a - b) / (Var a + Var b)."""
-    for name, question in questions(human).items():
-        scores = question.read()[0].scores
+    """Print the variance that pairing by segment removes from a difference: 1 - Var(a - b) / (Var a + Var b)."""
+    for name, replay_input in replay_inputs(human).items():
+        scores = replay_input.read()[0].scores
         own = np.nanvar(scores, axis=1)
         pairs = [(a, b) for a in range(len(scores)) for b in range(a)]
         gains = [1 - np.nanvar(scores[a] - scores[b]) / (own[a] + own[b]) for a, b in pairs]
@@ -248,22 +253,22 @@ def pairing(human: Path) -> None:
 
 
 def calibration(runs: int, seed: int) -> None:
-    """How often `race` is wrong where it is hardest: the fourth is worse than the third by little more than a tie.
+    """Print how often `race` is wrong in the hardest case: the fourth system is little more than a tie below the third.
 
-    Made scores: a segment effect of 8 points, and noise of 20 that is as skewed as people's scores are.
+    Simulated scores: a segment effect of 8 points, and noise of 20 points, as skewed as human scores.
     """
     for gap in (0.011, 0.02, 0.04):
         stops = wrong = 0
         for run in range(runs):
-            recording = _made([0.75, 0.75, 0.70, 0.70 - gap, 0.66, 0.6], 1500, np.random.default_rng([seed, run]))
-            policy = Race(recording.systems, every=20)  # without an end of segments in sight
-            (stop,) = Replay(recording, "skip", decimals=None).run(policy, orders(1500, 1, seed)).stops
+            recording = _simulated([0.75, 0.75, 0.70, 0.70 - gap, 0.66, 0.6], 1500, np.random.default_rng([seed, run]))
+            policy = Race(recording.systems, every=20)  # no horizon
+            (stop,) = Replay(recording, "skip", decimals=None).run(policy, segment_orders(1500, 1, seed)).stops
             stops += stop is not None
             wrong += stop is not None and not {"s0", "s1", "s2"} <= set(stop[1].best)
         print(f"gap {100 * gap:.1f} points: stopped {stops}/{runs}, of these wrong {wrong}", flush=True)
 
 
-def _made(means: Sequence[float], segments: int, rng: np.random.Generator) -> Recording:
+def _simulated(means: Sequence[float], segments: int, rng: np.random.Generator) -> Recording:
     noise = 0.2 * (1 - rng.exponential(1.0, (len(means), segments)))
     scores = np.array(means)[:, None] + rng.normal(0, 0.08, segments) + noise
     names = tuple(f"s{number}" for number in range(len(means)))
@@ -271,7 +276,7 @@ def _made(means: Sequence[float], segments: int, rng: np.random.Generator) -> Re
 
 
 def _wilson(hits: int, size: int) -> float:
-    """The lower end of a 95 % interval for a proportion."""
+    """Return the lower end of the 95 % Wilson interval of a proportion."""
     z, share = 1.96, hits / size
     centre = share + z * z / (2 * size)
     return (centre - z * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))) / (1 + z * z / size)
@@ -282,9 +287,9 @@ def _chart(curves: dict[str, list[np.ndarray]], runs: int) -> Chart:
         Series(spec, 100 * SHARES, np.mean(found, axis=0), number + 1)
         for number, (spec, found) in enumerate(curves.items())
     )
-    x = Axis("ratings spent, % of all there are", log=True, ticks=(0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0))
+    x = Axis("ratings spent, % of all ratings", log=True, ticks=(0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0))
     y = Axis("share of the top 3 found (ties count)", range=(0.0, 1.05))
-    return Chart("effort", f"What the top 3 cost to find: mean of six language pairs x {runs} runs", x, y, series)
+    return Chart("effort", f"Ratings needed to find the top 3: mean of six language pairs x {runs} runs", x, y, series)
 
 
 if __name__ == "__main__":

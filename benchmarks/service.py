@@ -1,12 +1,12 @@
-"""How fast the service runs the loop (next source, translation, one durable reward), against FastAPI doing nothing.
+"""Measure the speed of the service (next source, translation, one durable reward), against an empty FastAPI app.
 
-    python benchmarks/service.py                         SQLite and a PostgreSQL started for the occasion
+    python benchmarks/service.py                         SQLite and a temporary PostgreSQL
     python benchmarks/service.py --databases sqlite --participants 16 --rounds 5
-    python benchmarks/service.py --deep 1000000          also: latency at a position so deep, against position 1,000
-    python benchmarks/service.py --import 1300000        also: seconds and memory to create a task of this size
+    python benchmarks/service.py --deep 1000000          also: latency at this position, against position 1,000
+    python benchmarks/service.py --import 1300000        also: time and memory to create a task of this size
 
-All servers run throughout. Every round measures the no-op application and then each database for a moment, with the
-same requests from the same load generator; ratios are taken within a round, the median over the rounds is printed.
+All servers run all the time. Every round measures the no-op application and then each database, with the same requests
+from the same load generator. Ratios are computed within a round; the median over the rounds is printed.
 """
 
 from __future__ import annotations
@@ -37,19 +37,17 @@ from helpers.postgres import Postgres, binaries
 from mtloop.service.accounts.keys import hash_key, new_key
 from mtloop.service.server import listen
 from mtloop.service.settings import Settings
+from mtloop.service.storage import Storage
 from mtloop.service.tasks.creation import TaskFile, create_task
 from mtloop.service.tasks.models import RunProgress, Submission
 from mtloop.service.tasks.sealed_ids import PassPosition
-from mtloop.service.tasks.store import Store
 
 SOURCE = "Turn the handle of drawer {n} to the left until you hear it click, then pull it towards you gently."
 REFERENCE = (
     "Drehen Sie den Griff der Schublade {n} nach links, bis er einrastet, und ziehen Sie sie dann leicht heraus."
 )
-SAID = "Drehen Sie den Griff von Schublade 7 nach links, bis es klickt, dann ziehen Sie ihn vorsichtig zu sich."
-
-
-SLICES = 12
+TRANSLATION = "Drehen Sie den Griff von Schublade 7 nach links, bis es klickt, dann ziehen Sie ihn vorsichtig zu sich."
+SLICES = 12  # measurements at each position
 
 
 class Translation(BaseModel):
@@ -58,12 +56,12 @@ class Translation(BaseModel):
 
 
 def noop() -> FastAPI:
-    """What FastAPI costs by itself: the same two routes, the same shapes, nothing behind them."""
+    """Return an application with the same two routes and response shapes, and nothing behind them."""
     app = FastAPI()
     sentence = {"id": "4sVUp0Ozo8fQ7hOPeVDXFw", "source": SOURCE.format(n=1)}
 
     @app.get("/v1/runs/{run}/next")
-    async def following(run: str) -> dict[str, str]:
+    async def next_source(run: str) -> dict[str, str]:
         return sentence
 
     @app.post("/v1/runs/{run}/translations")
@@ -75,7 +73,7 @@ def noop() -> FastAPI:
 
 @dataclass(frozen=True)
 class Result:
-    """Loops a second, and latencies in milliseconds."""
+    """Loops per second, and latencies in milliseconds."""
 
     loops: float
     p50: float
@@ -84,12 +82,12 @@ class Result:
     @classmethod
     def of(cls, latencies: list[float], seconds: float) -> Result:
         ordered = sorted(latencies)
-        at = [ordered[int(len(ordered) * share)] * 1000 for share in (0.5, 0.99)]
-        return cls(len(ordered) / seconds, *at)
+        percentiles = [ordered[int(len(ordered) * share)] * 1000 for share in (0.5, 0.99)]
+        return cls(len(ordered) / seconds, *percentiles)
 
 
 class Connection:
-    """One kept-alive HTTP connection, with as little around it as can be: the generator shares the cores."""
+    """One keep-alive HTTP connection with minimal overhead, because the load generator shares the cores."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str) -> None:
         self._reader, self._writer, self._key = reader, writer, key
@@ -98,14 +96,14 @@ class Connection:
     async def open(cls, port: int, key: str) -> Connection:
         return cls(*await asyncio.open_connection("127.0.0.1", port), key)
 
-    async def ask(self, method: str, path: str, body: dict[str, str] | None = None) -> Any:
+    async def request(self, method: str, path: str, body: dict[str, str] | None = None) -> Any:
         content = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {self._key}\r\ncontent-length: {len(content)}\r\n"
-        self._writer.write(head.encode() + b"content-type: application/json\r\n\r\n" + content)
-        answer = await self._reader.readuntil(b"\r\n\r\n")
-        length = int(answer.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        request = f"{method} {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {self._key}\r\ncontent-length: {len(content)}\r\n"
+        self._writer.write(request.encode() + b"content-type: application/json\r\n\r\n" + content)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         text = await self._reader.readexactly(length)
-        if not answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
+        if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
             raise RuntimeError(f"{method} {path}: {text.decode()}")
         return json.loads(text)
 
@@ -114,7 +112,7 @@ class Connection:
 
 
 async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm: float = 1.0) -> Result:
-    """All participants, (key, run) each, loop at once: ask for the pending sentence, hand in its translation."""
+    """Run the loop of all participants, (key, run) each, in parallel: get the next source, post its translation."""
     begin = time.perf_counter() + warm
     end = begin + seconds
     latencies: list[float] = []
@@ -122,9 +120,9 @@ async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm
     async def participate(key: str, run: str) -> None:
         connection = await Connection.open(port, key)
         while (start := time.perf_counter()) < end:
-            sentence = await connection.ask("GET", f"/v1/runs/{run}/next")
-            body = {"id": sentence["id"], "translation": SAID}
-            await connection.ask("POST", f"/v1/runs/{run}/translations", body)
+            sentence = await connection.request("GET", f"/v1/runs/{run}/next")
+            body = {"id": sentence["id"], "translation": TRANSLATION}
+            await connection.request("POST", f"/v1/runs/{run}/translations", body)
             if start >= begin:
                 latencies.append(time.perf_counter() - start)
         connection.close()
@@ -135,21 +133,21 @@ async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm
 
 @contextmanager
 def serving(command: list[str], environment: dict[str, str], port: int) -> Iterator[None]:
-    """A server process, ended when the block ends."""
+    """Run a server process until the block ends."""
     process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, stdout=DEVNULL, stderr=DEVNULL)
     try:
-        asyncio.run(_listening(port))
+        asyncio.run(_wait_until_listening(port))
         yield
     finally:
         process.terminate()
         process.wait()
 
 
-async def _listening(port: int) -> None:
+async def _wait_until_listening(port: int) -> None:
     for _ in range(300):
         try:
             connection = await Connection.open(port, "")
-            await connection.ask("GET", "/openapi.json")  # the socket listens before the application has started
+            await connection.request("GET", "/openapi.json")  # the socket listens before the application has started
         except (OSError, asyncio.IncompleteReadError):
             await asyncio.sleep(0.1)
             continue
@@ -171,26 +169,26 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Store]:
-    store = Store.connect(settings.url)
-    await store.migrate()
-    yield store
-    await store.close()
+async def opened(settings: Settings) -> AsyncIterator[Storage]:
+    storage = Storage.connect(settings.url)
+    await storage.migrate()
+    yield storage
+    await storage.close()
 
 
 async def prepare(settings: Settings, sentences: int, people: int, folder: Path) -> list[tuple[str, str]]:
-    """A training task and its participants; (key, run) each."""
-    async with opened(settings) as store:
-        await create_task(store, task_file(folder, sentences))
-        return [await _joined(store, number) for number in range(people)]
+    """Create a training task and its participants; return (key, run) for each."""
+    async with opened(settings) as storage:
+        await create_task(storage.tasks, task_file(folder, sentences))
+        return [await _add_participant(storage, number) for number in range(people)]
 
 
-async def _joined(store: Store, number: int) -> tuple[str, str]:
+async def _add_participant(storage: Storage, number: int) -> tuple[str, str]:
     key = new_key()
-    participant = await store.add_participant(f"p{number}", hash_key(key))
-    task = await store.task("bench")
+    participant = await storage.accounts.add_participant(f"p{number}", hash_key(key))
+    task = await storage.tasks.task("bench")
     assert task is not None
-    run = await store.add_run(task, participant, "")
+    run = await storage.tasks.add_run(task, participant, "")
     assert run is not None
     return key, run.token
 
@@ -204,23 +202,23 @@ def task_file(folder: Path, sentences: int) -> TaskFile:
 
 
 async def advance(settings: Settings, people: list[tuple[str, str]], position: int) -> None:
-    """Put every run at a position, with all the rows that come before it."""
-    async with opened(settings) as store:
+    """Move every run to a position; the first run also gets all rows before it."""
+    async with opened(settings) as storage:
         for number, (_, token) in enumerate(people):
-            run = await store.run(token)
+            run = await storage.tasks.run(token)
             assert run is not None
-            rows = position if number == 0 else 0  # the rows of one run make the table as deep as it gets
+            rows = position if number == 0 else 0  # rows of one run are enough to make the table large
             for start in range(0, rows, 10_000):
-                places = range(start, min(start + 10_000, rows))
-                given = [Submission(run.id, PassPosition(1, place), SAID, 0.5, 0.5) for place in places]
-                async with store.ledger() as ledger:
-                    await ledger.give(given)
-            async with store.ledger() as ledger:
-                await ledger.advance({run.id: RunProgress(1, position, position * 0.5, position * 0.5)})
+                positions = range(start, min(start + 10_000, rows))
+                given = [Submission(run.id, PassPosition(1, index), TRANSLATION, 0.5, 0.5) for index in positions]
+                async with storage.tasks.reward_transaction() as transaction:
+                    await transaction.insert_submissions(given)
+            async with storage.tasks.reward_transaction() as transaction:
+                await transaction.update_progress({run.id: RunProgress(1, position, position * 0.5, position * 0.5)})
 
 
 def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Path) -> None:
-    """The no-op and the databases in turns, so that whatever else the machine does falls on all of them."""
+    """Measure the no-op and the databases in turn, so that other load on the machine affects all of them."""
     people = {name: asyncio.run(prepare(one, 200_000, args.participants, folder)) for name, one in settings.items()}
     people["no-op"] = [("k", "r")] * args.participants
     results: dict[str, list[Result]] = {name: [] for name in ("no-op", *settings)}
@@ -242,21 +240,21 @@ def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Pat
 
 @contextmanager
 def service(settings: Settings) -> Iterator[int]:
-    """The service over a database; the port it listens on."""
+    """Run the service with a database; yield its port."""
     port = free_port()
     environment = replace(settings, port=port, rate=0, quota=0).environment()
     with serving(["-m", "mtloop", "serve"], environment, port):
         yield port
 
 
-def flatness(name: str, settings: Settings, args: argparse.Namespace, folder: Path) -> None:
-    """Latency at the first thousand and at the depth asked for."""
+def depth_latency(name: str, settings: Settings, args: argparse.Namespace, folder: Path) -> None:
+    """Print the latency at position 1,000 and at `--deep`."""
     people = asyncio.run(prepare(settings, args.deep + 200_000, 8, folder))
     found: dict[int, list[float]] = {1_000: [], args.deep: []}
     asyncio.run(advance(settings, people[:4], 1_000))
     asyncio.run(advance(settings, people[4:], args.deep))
     with service(settings) as port:
-        for _ in range(SLICES):  # in turns, so that whatever else the machine does falls on both
+        for _ in range(SLICES):  # in turn, so that other load on the machine affects both
             for position, some in ((1_000, people[:4]), (args.deep, people[4:])):
                 found[position].append(asyncio.run(measure(port, some, 1.0, warm=0.2)).p50)
     near, deep = (statistics.median(found[position]) for position in (1_000, args.deep))
@@ -265,7 +263,7 @@ def flatness(name: str, settings: Settings, args: argparse.Namespace, folder: Pa
 
 
 def importing(name: str, settings: Settings, count: int, folder: Path) -> None:
-    """Create a task in a process of its own, so that its memory can be told."""
+    """Create a task in a separate process; print its time and peak memory."""
     task_file(folder, count)
     target = ["--database", settings.database] if settings.database else ["--folder", str(settings.folder)]
     files = ["--source", str(folder / "en.txt"), "--reference", str(folder / "de.txt")]
@@ -290,8 +288,8 @@ def main() -> None:
     if args.serve_noop:
         serve_noop(args.serve_noop)
         return
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
         server = Postgres(durable=True) if "postgresql" in args.databases and binaries() else None
         try:
             work(args, folder, server)
@@ -311,7 +309,7 @@ def work(args: argparse.Namespace, folder: Path, server: Postgres | None) -> Non
 
     compare(fresh("compare"), args, folder)
     for name, settings in fresh("deep").items() if args.deep else ():
-        flatness(name, settings, args, folder)
+        depth_latency(name, settings, args, folder)
     for count in (args.count // 10, args.count) if args.count else ():
         for name, settings in fresh(f"import{count}").items():
             importing(name, settings, count, folder)

@@ -1,10 +1,10 @@
-"""Time the statistical engine: training, decoding and one online update, and how they grow with the model.
+"""Time the statistical engine: training, decoding and one online update, for models of several sizes.
 
     python benchmarks/smt.py
     python benchmarks/smt.py --data parallel.tsv.xz --sizes 2000,4000,8000 --segments 200
 
-Without data, sentences of a made-up language are used. Times are those of the processor, so that other work on the
-machine does not count; every size is also given as a ratio to the first.
+Without data, synthetic sentences are used. Times are processor times, so that other work on the machine does not
+count. Decoding and update times are also printed as ratios to those of the first size.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from mtloop.smt.engine import Thot
 from mtloop.smt.training import SmtJob
 
 Pair = tuple[str, str]
-WORDS = 2000
+VOCABULARY_SIZE = 2000
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of training; milliseconds: median translation, n-best list and update; 95th percentile of updates."""
+    """Training time in seconds; other times in milliseconds: three medians, and the 95th percentile of updates."""
 
     pairs: int
     training: float
     decoding: float
-    listing: float
+    nbest: float
     update: float
-    slowest: float
+    update_p95: float
 
 
 def main() -> None:
     arguments = parse_arguments()
     sizes = [int(size) for size in arguments.sizes.split(",")]
-    pairs = real(arguments.data) if arguments.data else made_up(max(sizes) + arguments.segments)
+    pairs = read_pairs(arguments.data) if arguments.data else synthetic(max(sizes) + arguments.segments)
     random.Random(1).shuffle(pairs)
     held_out, rest = pairs[: arguments.segments], pairs[arguments.segments :]
     timings = [measure(rest[:size], held_out) for size in sizes if size <= len(rest)]
@@ -51,21 +51,21 @@ def main() -> None:
 
 
 def line(timing: Timing, first: Timing) -> str:
-    times = f"{timing.training:11.1f} {timing.decoding:10.1f} {timing.listing:11.1f} {timing.update:10.1f}"
+    times = f"{timing.training:11.1f} {timing.decoding:10.1f} {timing.nbest:11.1f} {timing.update:10.1f}"
     ratios = f"{timing.decoding / first.decoding:10.2f} {timing.update / first.update:9.2f}"
-    return f"{timing.pairs:8,} {times} {timing.slowest:15.1f} {ratios}"
+    return f"{timing.pairs:8,} {times} {timing.update_p95:15.1f} {ratios}"
 
 
 def measure(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> Timing:
     with tempfile.TemporaryDirectory() as folder:
-        job = SmtJob(pairs=pairs, out=Path(folder) / "model", say=lambda text: None)
+        job = SmtJob(pairs=pairs, out=Path(folder) / "model", log=lambda text: None)
         training = timed(job.run)
         engine = Thot.load(job.out)
     decoding = [timed(engine.translate, source) for source, _ in held_out]
-    listing = [timed(engine.nbest, source, 50) for source, _ in held_out]
+    nbest = [timed(engine.nbest, source, 50) for source, _ in held_out]
     update = sorted(timed(engine.learn, source, target) for source, target in held_out)
-    middles = [1000 * median(times) for times in (decoding, listing, update)]
-    return Timing(len(pairs), training, *middles, slowest=1000 * update[int(len(update) * 0.95)])
+    medians = [1000 * median(times) for times in (decoding, nbest, update)]
+    return Timing(len(pairs), training, *medians, update_p95=1000 * update[int(len(update) * 0.95)])
 
 
 def timed(action: Callable[..., object], *arguments: object) -> float:
@@ -74,15 +74,15 @@ def timed(action: Callable[..., object], *arguments: object) -> float:
     return process_time() - start
 
 
-def real(path: Path) -> list[Pair]:
+def read_pairs(path: Path) -> list[Pair]:
     return [(segment.source, truth.references[0]) for segment, truth in read(path)]
 
 
-def made_up(count: int) -> list[Pair]:
-    """Sentences of words with few frequent and many rare ones, and their translation word by word, pairs swapped."""
+def synthetic(count: int) -> list[Pair]:
+    """Return sentences with Zipf-distributed words, translated word by word with some neighbours swapped."""
     rng = random.Random(1)
-    weights = [1 / rank for rank in range(1, WORDS + 1)]
-    return [_pair(rng.choices(range(WORDS), weights, k=rng.randint(3, 20)), rng) for _ in range(count)]
+    weights = [1 / rank for rank in range(1, VOCABULARY_SIZE + 1)]
+    return [_pair(rng.choices(range(VOCABULARY_SIZE), weights, k=rng.randint(3, 20)), rng) for _ in range(count)]
 
 
 def _pair(words: list[int], rng: random.Random) -> Pair:
@@ -95,8 +95,8 @@ def _pair(words: list[int], rng: random.Random) -> Pair:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="parallel text; without it, made-up sentences")
-    parser.add_argument("--sizes", default="1000,2000,4000", help="pairs to train on")
+    parser.add_argument("--data", type=Path, help="parallel text; without it, synthetic sentences")
+    parser.add_argument("--sizes", default="1000,2000,4000", help="numbers of training pairs, comma-separated")
     parser.add_argument("--segments", type=int, default=100, help="held-out segments to translate and learn")
     return parser.parse_args()
 

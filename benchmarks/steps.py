@@ -1,10 +1,10 @@
-"""What a step of each method costs against one of `full`: those that learn from post-edits, and from a reward.
+"""Time a step of each method relative to `full`: methods that learn from post-edits, and from rewards.
 
     python benchmarks/steps.py [SEGMENTS]
 
-Proposing and learning, on the first segments of the demo document with the embedded model and one thread; the methods
-take turns, and what they took in all is compared, in processor time. `again` is the second time the same sentences
-come, after all others are through.
+A step proposes and learns, on the first segments of the demo document, with the embedded model and one thread. The
+methods take turns; their mean processor times are compared. `again` is a second pass over the same sentences, after all
+other measurements.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ REWARDS = (
     "nmt-el optimiser=adam",
 )
 METHODS = POST_EDITS + REWARDS
-AGAIN = "nmt-el-recall"  # takes longer over what it has met and is not content with
+AGAIN = "nmt-el-recall"  # searches longer for repeated sources with a low reward
 
 
 def main(segments: int = 40) -> None:
     engine = engine_of("nmt-el")
-    engine.prepare(1)
+    engine.set_threads(1)
     model = engine.load(engine.model)
-    learners = {method: made(method, model) for method in METHODS}
+    learners = {method: make(method, model) for method in METHODS}
     rater = Rater(sentence_reward("wmt17"))
     judges: dict[str, Judge] = {method: PostEditor() if method in POST_EDITS else rater for method in METHODS}
     times: dict[str, list[float]] = {method: [] for method in METHODS}
@@ -42,14 +42,14 @@ def main(segments: int = 40) -> None:
         for method, learner in learners.items():
             times[method].append(seconds(learner, judges[method], segment, truth))
     times[f"{AGAIN}, again"] = [seconds(learners[AGAIN], rater, *both) for both in stream[:segments]]
-    whole = statistics.mean(times["full"])
+    full = statistics.mean(times["full"])
     for method, taken in times.items():
         mean = statistics.mean(taken)
-        print(f"{method:22} {1000 * mean:7.1f} ms a step, {mean / whole:.2f} of full")
+        print(f"{method:22} {1000 * mean:7.1f} ms per step, {mean / full:.2f} of full")
 
 
 def seconds(learner: Learner, judge: Judge, segment: Segment, truth: Truth) -> float:
-    """How long one step takes."""
+    """Return the processor time of one step."""
     start = time.process_time()
     proposal = learner.propose(segment)
     feedback = judge(proposal, truth)
@@ -58,8 +58,8 @@ def seconds(learner: Learner, judge: Judge, segment: Segment, truth: Truth) -> f
     return time.process_time() - start
 
 
-def made(method: str, model: Model | None) -> Learner:
-    """A method by name, with settings after it."""
+def make(method: str, model: Model | None) -> Learner:
+    """Return the learner of a method name with optional settings after it."""
     name, *settings = method.split()
     return make_learner(name, model, settings_of(name, dict(setting.split("=") for setting in settings)))
 

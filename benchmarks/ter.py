@@ -1,11 +1,11 @@
-"""Time TER counts against sacreBLEU's, side by side, and check that they are equal.
+"""Time the TER counts of mtloop and of sacreBLEU in one run, and check that they are equal.
 
     python benchmarks/ter.py
     python benchmarks/ter.py --data postedits.tsv.xz --segments 2000
     python benchmarks/ter.py --data parallel.tsv --hypotheses shuffled --segments 300
 
-Synthetic sentences are always timed. A table with the column `post_edit` or `target` adds real ones. Hypotheses are
-its column `mt`, or made of the references: those of other segments, or their own with the words shuffled.
+Synthetic sentences are always timed. A table with the column `post_edit` or `target` adds real ones. The hypotheses are
+its column `mt`, or they come from the references: those of other segments, or their own with shuffled words.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="table of real segments, .tsv or .tsv.xz, with a header")
     parser.add_argument("--segments", type=int, default=2000, help="segments per suite (default: %(default)s)")
-    parser.add_argument("--hypotheses", choices=["mt", "others", "shuffled"], help="default: mt if it is there")
+    parser.add_argument("--hypotheses", choices=["mt", "others", "shuffled"], help="default: mt if the table has it")
     return parser.parse_args()
 
 
 def compare(segments: Sequence[Segment]) -> tuple[Timing, Timing]:
-    """sacreBLEU and ours, each the fastest of several rounds in turn."""
+    """Return the timings of sacreBLEU and of mtloop, each the fastest of several alternating rounds."""
     rounds = [(timed(translation_edit_rate, segments), timed(edit_counts, segments)) for _ in range(ROUNDS)]
     theirs, ours = (min(timings, key=lambda timing: timing.seconds) for timings in zip(*rounds, strict=True))
     return theirs, ours
@@ -91,13 +91,13 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def real(rows: Sequence[dict[str, str]], hypotheses: str) -> list[Segment]:
     references = [tokens(row["post_edit" if "post_edit" in row else "target"]) for row in rows]
     if hypotheses == "mt":
-        made = [tokens(row["mt"]) for row in rows]
+        outputs = [tokens(row["mt"]) for row in rows]
     elif hypotheses == "others":
-        made = references[1:] + references[:1]
+        outputs = references[1:] + references[:1]
     else:
         rng = random.Random(SEED)
-        made = [rng.sample(reference, len(reference)) for reference in references]
-    return list(zip(made, references, strict=True))
+        outputs = [rng.sample(reference, len(reference)) for reference in references]
+    return list(zip(outputs, references, strict=True))
 
 
 def tokens(sentence: str) -> list[str]:
@@ -105,7 +105,7 @@ def tokens(sentence: str) -> list[str]:
 
 
 def synthetic(count: int) -> list[Segment]:
-    """References with few frequent and many rare words, and hypotheses that are edits of them."""
+    """Return references with Zipf-distributed words, and hypotheses that are edits of them."""
     rng = random.Random(SEED)
     vocabulary = [f"word{rank}" for rank in range(1, 5001)]
     weights = list(accumulate(1 / rank for rank in range(1, 5001)))
@@ -115,7 +115,7 @@ def synthetic(count: int) -> list[Segment]:
 
 
 def edited(rng: random.Random, words: list[str], draw: Callable[..., list[str]]) -> list[str]:
-    """The words with up to a third of them replaced, dropped or added, and now and then a block moved."""
+    """Return the words with up to a third replaced, dropped or added, and sometimes a block moved."""
     words = words.copy()
     for _ in range(rng.randint(0, len(words) // 3)):
         start = rng.randrange(len(words))

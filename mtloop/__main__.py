@@ -1,4 +1,4 @@
-"""`python -m mtloop` is `mtloop`."""
+"""Run the command line: `python -m mtloop` is the same as `mtloop`."""
 
 from mtloop.cli import main
 

@@ -54,6 +54,7 @@ OPTION = {
         " test threads thumbs top trace trials tune-rows valid vocab vocab-size word-model work"
     ).split()
 }
+OPTION |= {"work": "--work-dir"}
 VALUE = {
     "smt": "smt",
     "json": "json",
@@ -76,13 +77,33 @@ BANDITS = [
     *("limsi-ucb1", "limsi-sampling", "limsi-select"),
     *("lexical", "wnmt-baseline", "wnmt-el", "domain-adaptation", "nmt-oracle", "smt-oracle"),
 ]
-SETTING = {
-    name: name
-    for name in (
-        "beams rate updates enough kl replay surprise average clip bias_rate most neighbours copy_start rank"
-        " foreground general every select size best mass explore dropout blame optimiser clipping scope expect spread"
-        " steps start piece"
-    ).split()
+SETTING = {name: name for name in "neighbours rank foreground dropout optimiser clipping scope".split()}
+SETTING |= {
+    "average": "weight_average",
+    "beams": "beam_size",
+    "best": "top_k",
+    "bias_rate": "bias_learning_rate",
+    "blame": "negative_weight",
+    "clip": "gradient_clipping",
+    "copy_start": "copy_start_bonus",
+    "enough": "target_perplexity",
+    "every": "selection_interval",
+    "expect": "baseline",
+    "explore": "exploration",
+    "general": "general_data",
+    "kl": "kl_weight",
+    "mass": "top_p",
+    "most": "max_memory_weight",
+    "piece": "max_piece_tokens",
+    "rate": "learning_rate",
+    "replay": "replay_pairs",
+    "select": "selected_pairs",
+    "size": "nbest_size",
+    "spread": "perturbation_scale",
+    "start": "annealing_start",
+    "steps": "stream_length",
+    "surprise": "loss_threshold",
+    "updates": "max_updates",
 }
 METRICS = ["bleu", "chrf", "ter", "sbleu", "wmt17", "r0", "r1", "r01", "r2", "rer", "slope-u", "slope-ca", "hter", "rr"]
 POLICIES = ["ewaf", "exp3", "ucb1", "thompson", "elimination", "race", "linucb", "exp3:variant=mtol", "race:top=1"]

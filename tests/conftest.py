@@ -1,4 +1,4 @@
-"""Settings of every test."""
+"""Settings and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ settings.load_profile("mtloop")
 
 
 @pytest.fixture(autouse=True)
-def _small_numbers() -> Iterator[None]:
-    """A run in this process lets torch flush the smallest numbers to zero; other tests are about those numbers."""
+def _denormals() -> Iterator[None]:
+    """Restore denormal numbers: a run in this process makes torch flush them to zero, and other tests need them."""
     yield
     if "torch" in sys.modules:
         sys.modules["torch"].set_flush_denormal(False)
@@ -23,7 +23,7 @@ def _small_numbers() -> Iterator[None]:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, bytes | str], Path]:
-    """Write a file into the test's own folder."""
+    """Return a function that writes a file to the temporary folder of the test and returns its path."""
 
     def _write(name: str, content: bytes | str) -> Path:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""Docs run: every console example is executed and its output compared, and no command is undocumented."""
+"""Check the docs: run every console example and compare its output; every command and metric is documented."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
 def examples(page: Path) -> list[tuple[str, str]]:
-    """(command, expected output) in the order of the page."""
+    """Pairs (command, expected output) in the order of the page."""
     found = []
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -30,7 +30,7 @@ def examples(page: Path) -> list[tuple[str, str]]:
 
 
 def matches(expected: str, got: str) -> bool:
-    """Equal but for what `...` stands for."""
+    """Whether the texts are equal; `...` matches any text."""
     pattern = ".*".join(map(re.escape, expected.split("...")))
     return re.fullmatch(pattern, got.strip(), re.DOTALL) is not None
 
@@ -51,7 +51,7 @@ def test_console_examples(page: Path, tmp_path: Path) -> None:
         assert not expected or matches(expected, output), f"{page.name}: {command}\n{output}"
 
 
-def test_every_link_between_pages_leads_somewhere() -> None:
+def test_every_link_between_pages_has_a_target() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
@@ -60,8 +60,8 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 def test_the_command_reference_is_the_help_text() -> None:
     """docs/cli.md is generated: run `python scripts/cli_reference.py` after changing an option."""
     command = [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "-"]
-    made = subprocess.run(command, capture_output=True, check=True).stdout.decode()
-    assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == made
+    expected = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+    assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == expected
 
 
 def test_every_verb_has_an_example_in_its_help() -> None:

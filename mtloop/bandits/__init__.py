@@ -1,1 +1,1 @@
-"""Learning to translate from one number: what a translation was worth (2017). Learners over the translators."""
+"""Bandit learners: NMT and SMT learners that learn from one reward per translation (2017)."""

@@ -1,4 +1,4 @@
-"""Draws that can be told apart: a seed for each, and a memory of which were rewarded."""
+"""Seeds and keys of draws."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from hashlib import blake2b
 from mtloop.core.types import JSON, Proposal
 
 
-def seed_of(*parts: JSON) -> int:
-    """A number that follows from the parts alone, small enough for JSON everywhere.
+def seed_from(*parts: JSON) -> int:
+    """Return a seed that depends only on the parts (48 bits: small enough for JSON everywhere).
 
-    >>> seed_of(1, 0, "Save the file.") == seed_of(1, 0, "Save the file."), seed_of(1, 0) == seed_of(10)
+    >>> seed_from(1, 0, "Save the file.") == seed_from(1, 0, "Save the file."), seed_from(1, 0) == seed_from(10)
     (True, False)
     """
     return int.from_bytes(blake2b(repr(parts).encode(), digest_size=6).digest())
 
 
-def key_of(proposal: Proposal) -> int:
-    """One draw for one segment; equal sources can be drawn alike and are rewarded each on its own."""
-    return seed_of(proposal.memo["draw"], proposal.segment.id)
+def draw_key(proposal: Proposal) -> int:
+    """Return the key of one draw for one segment: equal sources can have equal draws, each with its own reward."""
+    return seed_from(proposal.memo["draw"], proposal.segment.id)

@@ -1,4 +1,4 @@
-"""Systems that know the answers (2017: oracles): trained on the references of the task, to hold regret against."""
+"""Oracles (2017): systems trained on the references of the task, to measure regret against."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Pairs = Sequence[tuple[str, str]]
 
 
 @runtime_checkable
-class Informed(Protocol):
-    """A system that is told the references before the first sentence; a bandit learner never is."""
+class RequiresReferences(Protocol):
+    """A system that needs the references before the first sentence; a bandit learner never gets them."""
 
-    def inform(self, pairs: Pairs) -> None: ...
+    def set_references(self, pairs: Pairs) -> None: ...
 
 
 class Oracle:
-    """A learner of corrections that goes `epochs` times over all references first, and is then left as it is.
+    """A learner trained `epochs` times on all references as corrections; after that it does not learn.
 
-    It is trained when it is first asked for anything: taking up a run that was finished costs nothing.
+    Training happens at the first `propose` or `save`: resuming a finished run costs nothing.
     """
 
     learns_from: tuple[type[Feedback], ...] = ()
@@ -34,7 +34,7 @@ class Oracle:
         self.pairs_: Pairs | None = None
         self.trained_ = False
 
-    def inform(self, pairs: Pairs) -> None:
+    def set_references(self, pairs: Pairs) -> None:
         self.pairs_ = pairs
 
     def propose(self, segment: Segment) -> Proposal:
@@ -58,7 +58,7 @@ class Oracle:
         if self.trained_:
             return
         if self.pairs_ is None:
-            raise InputError(f"method {self.method} is trained on a task's references; run it with mtloop bandit")
+            raise InputError(f"method {self.method} needs the references of a task; run it with mtloop bandit")
         for source, target in [*self.pairs_] * self.epochs:
             self.learner.learn(Proposal(Segment("", source), ""), PostEdit(target))
         self.trained_ = True

@@ -1,1 +1,1 @@
-"""The contracts as tests, for this package's own parts and for plugin authors' alike."""
+"""The contracts of learners, metrics, policies and readers as tests, for this package and for plugins."""

@@ -1,4 +1,4 @@
-"""What every learner keeps to; import `check_learner` into the tests of your own."""
+"""The contract of learners. Call `check_learner` in the tests of a plugin."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mtloop.core.types import Feedback, Learned, PostEdit, Proposal, Segment
 def check_learner(
     make: Callable[[], Learner], segments: Sequence[Segment], answer: Callable[[Proposal], Feedback] | None = None
 ) -> None:
-    """Run the whole contract; `make` gives a new learner, `answer` the kind of feedback it takes (else post-edits)."""
+    """Check the whole contract. `make` returns a new learner; `answer` returns its feedback (default: a post-edit)."""
     answer = answer or (lambda proposal: PostEdit(proposal.segment.source))
-    assert isinstance(make(), Learner), "a learner has propose and learn"
+    assert isinstance(make(), Learner), "a learner must have the methods propose and learn"
     check_learns_from(make())
     check_propose(make(), segments)
     check_equal_runs(make, segments, answer)
@@ -26,59 +26,60 @@ def check_learner(
 
 
 def check_learns_from(learner: Learner) -> None:
-    """A learner that is particular about feedback names kinds of feedback."""
+    """`learns_from`, if the learner has it, lists types of feedback."""
     if isinstance(learner, DeclaresFeedback):
         kinds = set(serialisation.FEEDBACK.values())
-        assert set(learner.learns_from) <= kinds, "learns_from names PostEdit, Scores, Preference or Reward"
+        assert set(learner.learns_from) <= kinds, "learns_from must list PostEdit, Scores, Preference or Reward only"
 
 
 def check_propose(learner: Learner, segments: Sequence[Segment]) -> None:
-    """A proposal is of its segment, can be written as JSON, and proposing leaves no mark."""
-    first = [learner.propose(segment) for segment in segments]
-    for segment, proposal in zip(segments, first, strict=True):
-        assert proposal.segment == segment, "a proposal is of the segment it was asked for"
-        assert serialisation.decode(Proposal, serialisation.encode(proposal)) == proposal, (
-            "a proposal survives the wire"
-        )
-    assert [learner.propose(segment) for segment in segments] == first, "propose must not change the learner"
+    """A proposal has its segment and a JSON form, and `propose` does not change the learner."""
+    proposals = [learner.propose(segment) for segment in segments]
+    for segment, proposal in zip(segments, proposals, strict=True):
+        assert proposal.segment == segment, "a proposal must have the segment that was given to propose"
+        decoded = serialisation.decode(Proposal, serialisation.encode(proposal))
+        assert decoded == proposal, "a proposal must be equal after writing and reading its JSON form"
+    assert [learner.propose(segment) for segment in segments] == proposals, "propose must not change the learner"
 
 
 def check_equal_runs(
     make: Callable[[], Learner], segments: Sequence[Segment], answer: Callable[[Proposal], Feedback]
 ) -> None:
-    """The same lessons make the same learner."""
-    assert _taught(make(), segments, answer) == _taught(make(), segments, answer), "equal runs are equal"
+    """Two learners with the same lessons are equal."""
+    assert _teach(make(), segments, answer) == _teach(make(), segments, answer), "equal runs must give equal results"
 
 
 def check_late_feedback(learner: Learner, segments: Sequence[Segment], answer: Callable[[Proposal], Feedback]) -> None:
-    """Feedback that comes late, in another order and from a proposal read back from disk still teaches."""
+    """The learner learns from feedback that is late, out of order and for a proposal read from its JSON form."""
     proposals = [serialisation.decode(Proposal, serialisation.encode(learner.propose(segment))) for segment in segments]
     for proposal in reversed(proposals):
         learned = learner.learn(proposal, answer(proposal))
-        assert isinstance(learned, Learned), "learn says what it did"
-        assert serialisation.decode(Learned, serialisation.encode(learned)) == learned, "and can be written as JSON"
+        assert isinstance(learned, Learned), "learn must return a Learned"
+        decoded = serialisation.decode(Learned, serialisation.encode(learned))
+        assert decoded == learned, "a Learned must be equal after writing and reading its JSON form"
 
 
 def check_save(
     make: Callable[[], Learner], segments: Sequence[Segment], answer: Callable[[Proposal], Feedback]
 ) -> None:
-    """Saved, loaded and taught on is the same as never having stopped."""
+    """A learner that is saved, loaded and taught further equals one that was never interrupted."""
     half = len(segments) // 2
-    stayed, left, resumed = make(), make(), make()
-    _taught(stayed, segments[:half], answer)
-    _taught(left, segments[:half], answer)
-    assert isinstance(left, Stateful)
-    assert isinstance(resumed, Stateful)
+    uninterrupted, saved, loaded = make(), make(), make()
+    _teach(uninterrupted, segments[:half], answer)
+    _teach(saved, segments[:half], answer)
+    assert isinstance(saved, Stateful)
+    assert isinstance(loaded, Stateful)
     with tempfile.TemporaryDirectory() as folder:
-        left.save(Path(folder))
-        resumed.load(Path(folder))
-    assert _taught(resumed, segments[half:], answer) == _taught(stayed, segments[half:], answer), "load is exact"
+        saved.save(Path(folder))
+        loaded.load(Path(folder))
+    expected = _teach(uninterrupted, segments[half:], answer)
+    assert _teach(loaded, segments[half:], answer) == expected, "load must restore the saved state exactly"
 
 
-def _taught(
+def _teach(
     learner: Learner, segments: Sequence[Segment], answer: Callable[[Proposal], Feedback]
 ) -> list[tuple[Proposal, Learned]]:
-    """Teach segment by segment; what was proposed and learned on the way."""
+    """Teach segment by segment; return the proposals and the results of learning."""
     lessons = []
     for segment in segments:
         proposal = learner.propose(segment)

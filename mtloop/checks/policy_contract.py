@@ -1,4 +1,4 @@
-"""What every policy keeps to; import `check_policy` into the tests of your own."""
+"""The contract of policies. Call `check_policy` in the tests of a plugin."""
 
 from __future__ import annotations
 
@@ -15,64 +15,64 @@ SEGMENTS = [Segment(str(number), f"Save file {number}.") for number in range(ROU
 
 
 def check_policy(make: Callable[[], Policy], *, learns: bool = True) -> None:
-    """Run the whole contract; `make` gives a new policy over at least two systems.
+    """Check the whole contract. `make` returns a new policy over at least two systems.
 
-    `learns`: after enough lessons it must rank a system that always scores 1 above those that always score 0.
+    `learns`: after enough updates, the policy must rank a system that always scores 1 above those that always score 0.
     """
-    assert isinstance(make(), Policy), "a policy has choose, update, weights and verdict"
-    assert len(make().weights()) > 1, "the checks need a policy over two systems or more"
+    assert isinstance(make(), Policy), "a policy must have the methods choose, update, weights and verdict"
+    assert len(make().weights()) > 1, "the checks need a policy over at least two systems"
     check_choose(make())
-    check_equal_lessons(make)
-    check_late(make)
-    check_silence(make())
-    check_refusals(make)
+    check_equal_updates(make)
+    check_late_scores(make)
+    check_no_scores(make())
+    check_invalid_scores(make)
     if learns:
         check_learning(make())
 
 
 def check_choose(policy: Policy) -> None:
-    """A choice is of a known system, says how likely it was, and leaves no mark."""
+    """A choice names a known system and a valid probability, and `choose` does not change the policy."""
     for segment in SEGMENTS[:20]:
         choice = policy.choose(segment, random.Random(segment.id))
         assert choice == policy.choose(segment, random.Random(segment.id)), "choose must not change the policy"
         names = policy.weights().keys()
-        assert choice.system in names, "a choice is one of the systems"
-        assert names >= set(choice.asked), "those it asks about are systems too"
-        assert choice.weights.keys() == names, "the weights are of all systems"
-        assert all(map(math.isfinite, choice.weights.values())), "weights are numbers"
-        assert choice.probability is None or 0 < choice.probability <= 1, "a probability is above 0 and at most 1"
+        assert choice.system in names, "the chosen system must be one of the systems"
+        assert names >= set(choice.asked), "the asked systems must be among the systems"
+        assert choice.weights.keys() == names, "the weights must cover all systems"
+        assert all(map(math.isfinite, choice.weights.values())), "weights must be finite"
+        assert choice.probability is None or 0 < choice.probability <= 1, "a probability must be above 0 and at most 1"
         policy.update(choice, {choice.system: 0.5})
         _check_verdict(policy)
 
 
-def check_equal_lessons(make: Callable[[], Policy]) -> None:
-    """The same lessons make the same policy."""
-    one, other = make(), make()
-    for policy in (one, other):
+def check_equal_updates(make: Callable[[], Policy]) -> None:
+    """Two policies with the same updates are equal."""
+    first, second = make(), make()
+    for policy in (first, second):
         _teach(policy, SEGMENTS[:60], _noisy)
-    assert dict(one.weights()) == dict(other.weights()), "equal lessons, equal weights"
+    assert dict(first.weights()) == dict(second.weights()), "equal updates must give equal weights"
 
 
-def check_late(make: Callable[[], Policy]) -> None:
-    """Answers that come late and in another order still teach, from what travels on the choice."""
+def check_late_scores(make: Callable[[], Policy]) -> None:
+    """The policy learns from scores that are late and out of order, using only the data in the choice."""
     policy = make()
     choices = [policy.choose(segment, random.Random(segment.id)) for segment in SEGMENTS[:30]]
     before = dict(policy.weights())
     for choice in reversed(choices):
         policy.update(choice, _noisy(choice, list(before)))
-    assert all(map(math.isfinite, policy.weights().values())), "late answers leave numbers"
+    assert all(map(math.isfinite, policy.weights().values())), "weights must be finite after late scores"
 
 
-def check_silence(policy: Policy) -> None:
-    """Where nobody answered there is nothing to learn."""
+def check_no_scores(policy: Policy) -> None:
+    """An update without scores does not change the weights."""
     _teach(policy, SEGMENTS[:20], _noisy)
     before = dict(policy.weights())
     policy.update(policy.choose(SEGMENTS[20], random.Random(1)), {})
-    assert dict(policy.weights()) == before, "no scores, no change of weights"
+    assert dict(policy.weights()) == before, "an update without scores must not change the weights"
 
 
-def check_refusals(make: Callable[[], Policy]) -> None:
-    """NaN and names it does not know are refused, and leave no mark."""
+def check_invalid_scores(make: Callable[[], Policy]) -> None:
+    """NaN and unknown systems raise an InputError and do not change the policy."""
     policy = make()
     choice = policy.choose(SEGMENTS[0], random.Random(1))
     before = dict(policy.weights())
@@ -80,17 +80,17 @@ def check_refusals(make: Callable[[], Policy]) -> None:
         try:
             policy.update(choice, scores)
         except InputError:
-            assert dict(policy.weights()) == before, "what is refused leaves no mark"
+            assert dict(policy.weights()) == before, "rejected scores must not change the weights"
         else:
-            raise AssertionError(f"scores {scores} must be refused with an InputError")
+            raise AssertionError(f"scores {scores} must raise an InputError")
 
 
 def check_learning(policy: Policy) -> None:
-    """Before, teach, after: the last system is the only good one."""
+    """After updates in which only the last system scores 1, the policy ranks it first."""
     names = list(policy.weights())
     _teach(policy, SEGMENTS, lambda choice, _: {n: float(n == names[-1]) for n in choice.asked or (choice.system,)})
-    after = policy.weights()
-    assert max(names, key=lambda name: after[name]) == names[-1], "the system that always scores 1 must rank first"
+    weights = policy.weights()
+    assert max(names, key=lambda name: weights[name]) == names[-1], "the system that always scores 1 must rank first"
 
 
 Answer = Callable[[Choice, Sequence[str]], Mapping[str, float]]
@@ -104,14 +104,14 @@ def _teach(policy: Policy, segments: Sequence[Segment], answer: Answer) -> None:
 
 
 def _noisy(choice: Choice, names: Sequence[str]) -> dict[str, float]:
-    """Scores that depend on system and segment alone."""
+    """Return random scores that depend only on the system and the segment."""
     asked = choice.asked or (choice.system,)
     return {name: random.Random(f"{name}/{choice.segment}").random() for name in asked}
 
 
 def _check_verdict(policy: Policy) -> None:
     stop = policy.verdict()
-    assert stop is None or isinstance(stop, Stop), "a verdict is a Stop or None"
+    assert stop is None or isinstance(stop, Stop), "verdict must return a Stop or None"
     if stop is not None:
-        assert policy.weights().keys() >= set(stop.best), "the best are systems"
-        assert 0 < stop.confidence < 1, "confidence lies between 0 and 1"
+        assert policy.weights().keys() >= set(stop.best), "the best systems must be among the systems"
+        assert 0 < stop.confidence < 1, "confidence must be between 0 and 1"

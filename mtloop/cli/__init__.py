@@ -1,6 +1,6 @@
-"""The command line: a file per verb, results on stdout, progress and warnings on stderr.
+"""The command line: one file per command, results on stdout, progress and warnings on stderr.
 
-Nothing heavy is imported before a verb runs: `mtloop VERB --help` answers at once.
+Heavy modules are imported when a command runs, so that `mtloop COMMAND --help` is fast.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from mtloop import __version__
 from mtloop.core.errors import MtloopError, UnknownName
 
 VERBS = {
-    "run": "translate a stream and learn from each correction; killed at any moment, it goes on where it was",
-    "compare": "several learning methods on one stream: the tables of the 2019 paper, and the report",
-    "tune": "find a method's best settings on one part of a stream, and report on a part not seen",
-    "score": "score translations and traces: quality, how fast the system learns, significance",
-    "report": "one HTML file with curves, slopes, tables and segments to browse, and pictures",
-    "select": "replay human ratings: which policy finds the best systems, and with how few of them",
-    "campaign": "set up a rating campaign over several systems' outputs, and see where it stands",
-    "rate": "rate translations of a campaign in the terminal; leave and come back at any time",
-    "translate": "translate standard input, with what was learned if a delta is given",
-    "model": "convert, inspect, and choose what learns",
+    "run": "translate a stream and learn from each correction; an interrupted run can be resumed",
+    "compare": "compare several learning methods on one stream: the tables of the 2019 paper, and a report",
+    "tune": "search for the best settings of a method on one part of a stream, and report on another part",
+    "score": "score translations and traces: quality, speed of learning, significance",
+    "report": "write one HTML file with learning curves, slopes, tables and all segments",
+    "select": "replay human ratings: compare policies that find the best systems with few ratings",
+    "campaign": "create a rating campaign over the outputs of several systems, and show its status",
+    "rate": "rate translations of a campaign in the terminal; continue at any time",
+    "translate": "translate standard input, optionally with a learned delta",
+    "model": "convert or inspect a model, or choose the tensors that method `fixed` updates",
     "train": "train a model from parallel text: Marian, or Thot (--engine smt)",
-    "serve": "run shared tasks: sources one by one, a reward for each translation, a leaderboard",
-    "task": "create shared tasks, stop them, open their results, take out what was done",
-    "participant": "who may take part in shared tasks: add, rotate and revoke keys",
-    "join": "take part in a task that a service runs; killed at any moment, it goes on where it was",
-    "bandit": "methods that learn from one number, on one task: the 2017 paper's table and figures",
-    "learn-offline": "learn from rewards that were given before, and say what it would have earned",
-    "demo": "let the embedded model learn the demo document with every method, and compare them",
+    "serve": "serve shared tasks over HTTP: source sentences, a reward per translation, a leaderboard",
+    "task": "create, stop and delete shared tasks, publish their results, export traces",
+    "participant": "add participants of shared tasks; create and revoke their API keys",
+    "join": "take part in a shared task of a service; an interrupted run can be resumed",
+    "bandit": "compare methods that learn from rewards on one task: the 2017 paper's table and figures",
+    "learn-offline": "learn from logged rewards, and estimate the reward of the learned model",
+    "demo": "run every learning method on the demo document with the embedded model, and compare them",
 }
 
-GOING_ON = dict.fromkeys(("compare", "tune", "bandit", "demo"), "the same command goes on where it was")
-GOING_ON |= dict.fromkeys(("run", "join", "train"), "the same command with --resume goes on where it was")
+RESUME_HINTS = dict.fromkeys(("compare", "tune", "bandit", "demo"), "run the same command again to resume")
+RESUME_HINTS |= dict.fromkeys(("run", "join", "train"), "run the same command with --resume to continue")
 
 
 class Verbs(click.Group):
-    """Loads a verb's module when it is called for."""
+    """A group that imports the module of a command when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -66,11 +66,11 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, package_name="mtloop")
 def cli() -> None:
-    """Machine translation that learns from every correction, and the instruments that prove it does."""
+    """Machine translation that learns from every correction, and the tools to measure how well it learns."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a verb. A user's mistake is one line on stderr and exit code 2."""
+    """Run a command. An error in the input prints one line on stderr and exits with code 2."""
     try:
         cli.main(arguments, prog_name="mtloop", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -80,10 +80,10 @@ def main(arguments: list[str] | None = None) -> None:
         fail(error)
     except click.Abort:
         verb = next(iter(arguments if arguments is not None else sys.argv[1:]), "")
-        if verb in GOING_ON:
-            click.echo(f"mtloop: interrupted; {GOING_ON[verb]}", err=True)
+        if verb in RESUME_HINTS:
+            click.echo(f"mtloop: interrupted; {RESUME_HINTS[verb]}", err=True)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+    except BrokenPipeError:  # the reader of the output closed the pipe, e.g. `| head`
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def fail(error: MtloopError | click.ClickException) -> None:
-    """Say what went wrong in one line, and leave."""
+    """Print the error as one line on stderr, and exit with code 2."""
     text = error.format_message() if isinstance(error, click.ClickException) else str(error)
     click.echo(f"mtloop: {' '.join(text.split())}", err=True)
     if isinstance(error, click.UsageError) and error.ctx is not None:

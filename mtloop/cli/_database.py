@@ -1,4 +1,4 @@
-"""What `task` and `participant` have in common: work on the service's database, with or without the service running."""
+"""Access to the service's database, for `task` and `participant`. The service need not be running."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from typing import TYPE_CHECKING, TypeVar
 from mtloop.core.errors import InputError, need
 
 if TYPE_CHECKING:
-    from mtloop.service.tasks.store import Store
+    from mtloop.service.storage import Storage
 
 T = TypeVar("T")
 
 
-def with_store(
-    work: Callable[[Store], Awaitable[T]], folder: Path | None, database: str | None, *, new: bool = False
+def with_storage(
+    work: Callable[[Storage], Awaitable[T]], folder: Path | None, database: str | None, *, new: bool = False
 ) -> T:
-    """Open the database, bring its schema up to date, do the work, close it. Only where it may be `new` is one made."""
+    """Open the database, migrate its schema, run `work`, and close it. Create a missing database only if `new`."""
     need("sqlalchemy", "service")
     from mtloop.service.settings import FILE, Settings
 
     settings = Settings.read(folder=folder, database=database)
     if not new and not settings.database and not (settings.folder / FILE).exists():
-        raise InputError("holds no tasks and no participants; is it the right --folder?", path=settings.folder)
-    return asyncio.run(_done(work, settings.url))
+        raise InputError("this folder contains no database; check --folder", path=settings.folder)
+    return asyncio.run(_run(work, settings.url))
 
 
-async def _done(work: Callable[[Store], Awaitable[T]], url: str) -> T:
-    from mtloop.service.tasks.store import Store, is_outage
+async def _run(work: Callable[[Storage], Awaitable[T]], url: str) -> T:
+    from mtloop.service.database import is_outage
+    from mtloop.service.storage import Storage
 
-    store = Store.connect(url)
+    storage = Storage.connect(url)
     try:
-        await store.migrate()
-        return await work(store)
+        await storage.migrate()
+        return await work(storage)
     except Exception as error:
         if is_outage(error):
             raise InputError(
-                f"the database does not answer: {str(getattr(error, 'orig', error)).splitlines()[0]}"
+                f"the database is not reachable: {str(getattr(error, 'orig', error)).splitlines()[0]}"
             ) from error
         raise
     finally:
-        await store.close()
+        await storage.close()

@@ -1,4 +1,4 @@
-"""Scores that keep up with a run: shown beside the progress bar, one row a step."""
+"""Running scores of a run, shown beside the progress bar."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mtloop.metrics.titles import title
 from mtloop.text.stopwords import StopWords
 from mtloop.text.units import ContentWords
 
-EVERY = 10  # steps between two looks at the scores
+REFRESH_EVERY = 10  # steps between two updates of the displayed scores
 
 
-class Running:
+class RunningScores:
     """BLEU, R0 and R1 of the steps so far."""
 
     def __init__(self, language: str) -> None:
@@ -27,7 +27,7 @@ class Running:
         self._recalls = [Recall(units, {0}), Recall(units, {1})]
         self._rows: list[tuple[Additive, Callable[[Step], Any]]] = [
             (self._bleu, lambda step: self._bleu.rows([step])[0]),
-            *((recall, recall.follow()) for recall in self._recalls),
+            *((recall, recall.make_row_counter()) for recall in self._recalls),
         ]
         self._sums: list[Array] = [np.zeros(10), np.zeros(2), np.zeros(2)]
 
@@ -42,16 +42,16 @@ class Running:
         return " ".join(f"{title(metric.name)} {value:.1f}" for metric, value in values)
 
 
-def shown(steps: Iterable[Step], total: int, name: str, language: str) -> Iterator[Step]:
-    """The steps, with a progress bar and running scores on stderr if it is a terminal."""
+def with_progress(steps: Iterable[Step], total: int, name: str, language: str) -> Iterator[Step]:
+    """Yield the steps; show a progress bar with running scores if stderr is a terminal."""
     from tqdm import tqdm
 
-    running = Running(language)
+    scores = RunningScores(language)
     with tqdm(total=total, desc=name, unit="seg", disable=None) as bar:
         for step in steps:
             if not bar.disable:
-                running.add(step)
-                if step.index % EVERY == 0:
-                    bar.set_postfix_str(str(running), refresh=False)
+                scores.add(step)
+                if step.index % REFRESH_EVERY == 0:
+                    bar.set_postfix_str(str(scores), refresh=False)
             bar.update()
             yield step

@@ -1,4 +1,4 @@
-"""`mtloop campaign`: set one up, see where it stands, take its ratings elsewhere."""
+"""`mtloop campaign`: create a rating campaign, show its status, export its ratings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._inputs import PATH
+from mtloop.cli._options import COUNT, PATH, POSITIVE
 from mtloop.core.errors import InputError
-from mtloop.core.plural import many
+from mtloop.core.plural import pluralise
 
 if TYPE_CHECKING:
     from mtloop.selection.rating_campaign import Campaign, CampaignStatus
@@ -30,61 +30,86 @@ Examples:
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Find the best of several systems with the fewest ratings people have to give."""
+    """Find the best of several systems with as few human ratings as possible."""
 
 
 @command.command()
-@click.option("--source", type=PATH, required=True, help="The source text, a line a segment.")
-@click.option("--system", "systems", multiple=True, required=True, metavar="NAME=FILE", help="A system's output.")
-@click.option("--reference", type=PATH, help="Reference translations; shown to the raters.")
+@click.option("--source", type=PATH, required=True, help="Source text, one line per segment.")
+@click.option("--system", "systems", multiple=True, required=True, metavar="NAME=FILE", help="Output of a system.")
+@click.option("--reference", type=PATH, help="Reference translations. They are shown to the raters.")
 @click.option(
-    "--top", type=click.IntRange(min=1), help="How many of the best to find.  [default: 3, or all systems but one]"
+    "--top", type=POSITIVE, help="Number of best systems to find.  [default: 3, or the number of systems minus 1]"
 )
-@click.option("--confidence", default=0.95, show_default=True, help="How sure to be before stopping.")
-@click.option("--indifference", default=1.0, show_default=True, help="Points of 100 that make no difference.")
-@click.option("--enough", default=20, show_default=True, type=click.IntRange(min=2), help="Ratings to know a rater by.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Order of the segments.")
-@click.option("--out", type=PATH, required=True, help="A new folder for the campaign.")
+@click.option("--confidence", default=0.95, show_default=True, help="Confidence at which the campaign stops, 0 to 1.")
+@click.option(
+    "--indifference",
+    default=1.0,
+    show_default=True,
+    help="Difference, in points of 100, below which two systems count as equal.",
+)
+@click.option(
+    "--min-ratings",
+    default=20,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="Number of ratings after which the ratings of a rater are standardised.",
+)
+@click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the order of the segments.")
+@click.option("--out", type=PATH, required=True, help="New folder for the campaign.")
 def create(
     source: Path,
     systems: tuple[str, ...],
     reference: Path | None,
     top: int | None,
     indifference: float,
+    min_ratings: int,
     out: Path,
     **settings: Any,
 ) -> None:
-    """Set up a campaign over the outputs of several systems."""
+    """Create a campaign over the outputs of several systems."""
     from mtloop.core.atomic import write_text
     from mtloop.data import read_lines
     from mtloop.selection.rating_campaign import CampaignPlan
 
     if (out / PLAN).exists():
-        raise InputError("there is a campaign already; choose another folder", path=out)
-    outputs = {name: tuple(read_lines(path)) for name, path in _named(systems)}
+        raise InputError("this folder already contains a campaign; choose another folder", path=out)
+    outputs = {name: tuple(read_lines(path)) for name, path in _parse_systems(systems)}
     references = tuple(read_lines(reference)) if reference else ()
-    settings |= {"top": top or max(1, min(3, len(outputs) - 1)), "indifference": indifference / 100}
+    settings |= {
+        "top": top or max(1, min(3, len(outputs) - 1)),
+        "indifference": indifference / 100,
+        "enough": min_ratings,
+    }
     plan = CampaignPlan(tuple(read_lines(source)), outputs, references, **settings)
     write_text(out / PLAN, plan.to_json() + "\n")
     click.echo(
-        f"{out}: {len(outputs)} systems, {len(plan.sources)} segments; rate with: mtloop rate {out} --rater NAME"
+        f"{out}: {len(outputs)} systems, {len(plan.sources)} segments; to rate, run: mtloop rate {out} --rater NAME"
+    )
+
+
+@command.command("status")
+@click.argument("folder", type=PATH)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
+def show_status(folder: Path, output_format: str) -> None:
+    """Show the status of a campaign: systems, raters, and the result if it is decided."""
+    with open_campaign(folder) as campaign:
+        status = campaign.status()
+    click.echo(
+        json.dumps(_as_json(status), indent=2, ensure_ascii=False) if output_format == "json" else _as_table(status)
     )
 
 
 @command.command()
 @click.argument("folder", type=PATH)
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def status(folder: Path, form: str) -> None:
-    """Say where a campaign stands: systems, raters, and the verdict if there is one."""
-    with open_campaign(folder) as campaign:
-        standing = campaign.standing()
-    click.echo(json.dumps(_as_json(standing), indent=2, ensure_ascii=False) if form == "json" else _as_table(standing))
-
-
-@command.command()
-@click.argument("folder", type=PATH)
 def export(folder: Path) -> None:
-    """Write all ratings as a long table: system, segment, source, score (0-100, as given), rater."""
+    """Print all ratings as a tab-separated table: system, segment, source, score (0-100, unchanged), rater."""
     with open_campaign(folder) as campaign:
         ratings, sources = campaign.ratings(), campaign.plan.sources
     click.echo("system\tsegment\tsource\tscore\trater")
@@ -96,79 +121,80 @@ def export(folder: Path) -> None:
 
 @contextmanager
 def open_campaign(folder: Path) -> Iterator[Campaign]:
-    """The campaign in a folder."""
+    """Open the campaign in a folder."""
     from mtloop.selection.rating_campaign import Campaign, CampaignPlan
     from mtloop.selection.rating_log import FolderRatingLog
 
     file = folder / PLAN
     if not file.is_file():
-        raise InputError("there is no campaign; make one with: mtloop campaign create", path=folder)
+        raise InputError("this folder contains no campaign; create one with: mtloop campaign create", path=folder)
     try:
         plan = CampaignPlan.from_json(file.read_text(encoding="utf-8"))
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(str(error), path=file) from error
-    with FolderRatingLog(folder / RATINGS, plan.fingerprint) as ledger:
-        yield Campaign(plan, ledger)
+    with FolderRatingLog(folder / RATINGS, plan.fingerprint) as log:
+        yield Campaign(plan, log)
 
 
-def verdict_line(standing: CampaignStatus) -> str:
-    """The verdict in words."""
-    stop = standing.verdict
-    if stop is None and not standing.left and standing.total:
-        order = sorted(standing.means, key=lambda name: -standing.means[name])
-        means = ", ".join(f"{name} {100 * standing.means[name]:.1f}" for name in order)
-        return f"nothing is left to rate after {many(standing.total, 'rating')}, which do not decide it; means: {means}"
+def verdict_line(status: CampaignStatus) -> str:
+    """The result of the campaign so far, as one sentence."""
+    stop = status.verdict
+    if stop is None and not status.left and status.total:
+        order = sorted(status.means, key=lambda name: -status.means[name])
+        means = ", ".join(f"{name} {100 * status.means[name]:.1f}" for name in order)
+        ratings = pluralise(status.total, "rating")
+        return f"not decided after {ratings}, and all translations are rated; means: {means}"
     if stop is None:
-        asked = many(len(standing.asked), "system")
-        return f"not decided yet after {many(standing.total, 'rating')}; {asked} still in question"
+        undecided = pluralise(len(status.asked), "system")
+        return f"not decided yet after {pluralise(status.total, 'rating')}; {undecided} still undecided"
     best = f"stop: with {100 * stop.confidence:g} % confidence the top {len(stop.best)} are {', '.join(stop.best)}"
-    return f"{best} (none of them worse than another by more than {many(100 * stop.within, 'point')})"
+    return f"{best} (none of them worse than another by more than {pluralise(100 * stop.within, 'point')})"
 
 
-def _as_json(standing: CampaignStatus) -> dict[str, Any]:
-    stop = standing.verdict
+def _as_json(status: CampaignStatus) -> dict[str, Any]:
+    stop = status.verdict
     return {
         "systems": {
-            name: {"mean": 100 * mean, "ratings": standing.ratings[name], "asked": name in standing.asked}
-            for name, mean in standing.means.items()
+            name: {"mean": 100 * mean, "ratings": status.ratings[name], "asked": name in status.asked}
+            for name, mean in status.means.items()
         },
         "raters": {
             name: {"ratings": habit.ratings, "mean": 100 * habit.mean, "spread": 100 * habit.spread}
-            for name, habit in standing.raters.items()
+            for name, habit in status.raters.items()
         },
-        "ratings": standing.total,
+        "ratings": status.total,
         "stop": None
         if stop is None
         else {"best": list(stop.best), "confidence": stop.confidence, "within": stop.within},
     }
 
 
-def _as_table(standing: CampaignStatus) -> str:
+def _as_table(status: CampaignStatus) -> str:
     from tabulate import tabulate
 
-    order = sorted(standing.means, key=lambda name: (-standing.means[name], name))
+    order = sorted(status.means, key=lambda name: (-status.means[name], name))
     rows = [
-        [name, f"{100 * standing.means[name]:.1f}" if standing.ratings[name] else "-", standing.ratings[name],
-         "yes" if name in standing.asked else "no"]
+        [name, f"{100 * status.means[name]:.1f}" if status.ratings[name] else "-", status.ratings[name],
+         "yes" if name in status.asked else "no"]
         for name in order
     ]  # fmt: skip
     systems = tabulate(rows, ["system", "mean", "ratings", "still asked"], disable_numparse=True)
-    return "\n".join([systems, *_rater_lines(standing), "", verdict_line(standing)])
+    return "\n".join([systems, *_rater_lines(status), "", verdict_line(status)])
 
 
-def _rater_lines(standing: CampaignStatus) -> Iterator[str]:
-    for name, habit in standing.raters.items():
+def _rater_lines(status: CampaignStatus) -> Iterator[str]:
+    for name, habit in status.raters.items():
         mean, spread = 100 * habit.mean, 100 * habit.spread
-        yield f"rater {name}: {many(habit.ratings, 'rating')}, mean {mean:.1f}, spread {spread:.1f}"
+        yield f"rater {name}: {pluralise(habit.ratings, 'rating')}, mean {mean:.1f}, spread {spread:.1f}"
 
 
-def _named(systems: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+def _parse_systems(systems: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
     seen: set[str] = set()
     for system in systems:
         name, equals, file = system.partition("=")
         if not (name and equals and file):
-            raise InputError(f"--system takes NAME=FILE, not {system!r}")
+            raise InputError(f"--system expects NAME=FILE, not {system!r}")
         if name in seen:
-            raise InputError(f"two systems are called {name!r}; give each its own name")
+            raise InputError(f"two systems are named {name!r}; names must be unique")
         seen.add(name)
         yield name, Path(file)

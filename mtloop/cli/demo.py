@@ -1,4 +1,4 @@
-"""`mtloop demo`: the main job, on what the package embeds."""
+"""`mtloop demo`: compare the methods on the embedded demo document."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli._inputs import PATH, Inputs
-from mtloop.methods.defaults import COMPARED
+from mtloop.cli._inputs import Inputs
+from mtloop.cli._options import PATH
+from mtloop.methods.defaults import COMPARED_METHODS
 
 METRICS = "bleu,sbleu,ter,r0,r1,r01,rer,slope-u,slope-ca"
-BLOCK_WORDS = 250  # the document is short, and so are its blocks
+BLOCK_WORDS = 250  # small blocks, because the document is short
 
 EPILOG = """
 \b
 Examples:
   mtloop demo --out out/demo
-  mtloop demo --recorded       (no model: two recorded systems, scored in seconds)
+  mtloop demo --recorded       (two recorded systems, no model; takes seconds)
 """
 
 
 @click.command(epilog=EPILOG)
-@click.option("--out", type=PATH, default=Path("mtloop-demo"), show_default=True, help="Folder for traces and report.")
-@click.option("--recorded", is_flag=True, help="Score two recorded systems in place of running the embedded model.")
+@click.option(
+    "--out", type=PATH, default=Path("mtloop-demo"), show_default=True, help="Folder for traces and the report."
+)
+@click.option("--recorded", is_flag=True, help="Score two recorded systems instead of running the embedded model.")
 def command(out: Path, recorded: bool) -> None:
-    """Translate the demo document, a software manual, with every learning method, and compare them."""
+    """Translate the demo document, a software manual, with every learning method, and compare the methods."""
     with as_file(files("mtloop") / "demo") as demo:
         if recorded or not (find_spec("torch") and find_spec("mtloop_en_de")):
             score_recorded(demo, out)
@@ -37,7 +40,7 @@ def command(out: Path, recorded: bool) -> None:
 def compare_methods(demo: Path, out: Path) -> None:
     from mtloop.cli.compare import compare_traces, run_all
 
-    traces = run_all(COMPARED.split(","), out, 2, "de", {"data": demo / "manual.en-de.tsv"})
+    traces = run_all(COMPARED_METHODS.split(","), out, 2, "de", {"data": demo / "manual.en-de.tsv"})
     compare_traces(traces, out, METRICS, "de", BLOCK_WORDS)
 
 
@@ -48,11 +51,11 @@ def score_recorded(demo: Path, out: Path) -> None:
     results = list(evaluation.results())
     written = write_report(evaluation, out / "report.html", title="The demo document", results=results)
     click.echo(text_tables.as_table(evaluation, results))
-    click.echo(f"The report: {written[0]}")
+    click.echo(f"Report: {written[0]}")
 
 
 def recorded_inputs(demo: Path) -> Inputs:
-    """The recorded systems: one that never learns, and one that does."""
+    """Two recorded systems: a static one and one that learns."""
     return Inputs(
         data=demo / "manual.en-de.tsv",
         hyps=(demo / "adapting.txt",),

@@ -1,4 +1,4 @@
-"""`mtloop join`: a participant in a task, from the shell."""
+"""`mtloop join`: take part in a shared task."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._inputs import PATH
-from mtloop.cli.run import refuse_idle_model, setting
+from mtloop.cli._options import PATH, POSITIVE
+from mtloop.cli.run import parse_setting, refuse_unused_model
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,102 +26,110 @@ Examples:
   mtloop join http://localhost:8017 --task dev --key-file key.txt --method baseline --passes 2 --out dev.jsonl
   mtloop join http://localhost:8017 --task dev --key-file key.txt --method baseline --out dev.jsonl --resume
 \b
-The last goes on after a crash, of either side: it waits for the service (--patience), and what was on its way is
-submitted again and counts once.
+The last command resumes after a crash of the client or the service. It waits for the service (--timeout) and repeats
+the pending submission, which counts only once.
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("url")
 @click.option("--task", required=True, help="Name of the task.")
-@click.option("--key-file", type=PATH, required=True, help="A file with the API key, as `participant add` printed it.")
-@click.option("--method", default="baseline", show_default=True, help="Any method that does not learn from post-edits.")
-@click.option("--model", help="The embedded en-de, a folder, or a hub name, for methods of a model.  [default: en-de]")
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
-@click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
-@click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")
-@click.option("--run", help="Take up this run where it stands, in place of a new one.")
+@click.option("--key-file", type=PATH, required=True, help="File with the API key that `participant add` printed.")
+@click.option("--method", default="baseline", show_default=True, help="Method; it must not learn from post-edits.")
+@click.option("--model", help="The embedded en-de, a folder, or a Hugging Face name.  [default: en-de]")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the method. Repeat for more.")
+@click.option("--out", type=PATH, required=True, help="File for the trace (JSON lines).")
+@click.option("--resume", is_flag=True, help="Resume the trace if it exists.")
+@click.option("--run", help="Id of an existing run to continue.  [default: start a new run]")
 @click.option(
-    "--passes", default=1, show_default=True, type=click.IntRange(min=1), help="Go on to this pass, if the task allows."
+    "--passes", default=1, show_default=True, type=POSITIVE, help="Number of passes over the task. The task limits it."
 )
 @click.option(
-    "--patience",
+    "--timeout",
     default=300.0,
     show_default=True,
     type=click.FloatRange(min=0),
-    help="Seconds to wait for a service that does not answer.",
+    help="Seconds to wait for a service that does not respond.",
 )
-@click.option("--snapshot", default=100, show_default=True, type=click.IntRange(min=1), help="Steps between snapshots.")
-@click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1), help="Threads of the model.")
+@click.option(
+    "--snapshot-every", default=100, show_default=True, type=POSITIVE, help="Number of sentences between snapshots."
+)
+@click.option("--threads", default=1, show_default=True, type=POSITIVE, help="Number of CPU threads.")
 def command(
-    url: str, task: str, key_file: Path, out: Path, resume: bool, run: str | None, passes: int, patience: float,
-    snapshot: int, **options: Any,
+    url: str, task: str, key_file: Path, out: Path, resume: bool, run: str | None, passes: int, timeout: float,
+    snapshot_every: int, **options: Any,
 ) -> None:  # fmt: skip
-    """Take part in a task: translate its sentences one by one, learn from the reward of each."""
+    """Take part in a task: translate its sentences one by one, and learn from the reward of each translation."""
     from mtloop.client import Client, Retry
 
     if out.exists() and not resume:
-        raise InputError("is there already; go on with --resume, or choose another name", path=out)
+        raise InputError("already exists; resume it with --resume, or choose another name", path=out)
     key = read_key(key_file)
-    participant = ParticipantConfig.made(**options)
-    with Client(url, key, retry=Retry(patience=patience, notice=say_waiting)) as client:
-        for _ in take_part(client, participant, task, out, run, passes, snapshot):
+    participant = ParticipantConfig.create(**options)
+    with Client(url, key, retry=Retry(patience=timeout, on_wait=report_wait)) as client:
+        for _ in take_part(client, participant, task, out, run, passes, snapshot_every):
             pass
     click.echo(out)
 
 
 @dataclass(frozen=True)
 class ParticipantConfig:
-    """A learner, and what it takes to make it again."""
+    """A learner and the configuration that reproduces it."""
 
     learner: Learner
     config: Mapping[str, JSON]
     threads: int
 
     @classmethod
-    def made(cls, method: str, model: str | None, pairs: Iterable[str], threads: int) -> ParticipantConfig:
-        """By name. One that a task cannot teach what it could learn is refused before a run is begun."""
+    def create(cls, method: str, model: str | None, pairs: Iterable[str], threads: int) -> ParticipantConfig:
+        """Create the learner by name. Raise InputError if it cannot learn from rewards."""
         from mtloop.core.types import Reward
-        from mtloop.methods.compatibility import refuse_deaf, refuse_informed
+        from mtloop.methods.compatibility import check_feedback, check_without_references
         from mtloop.methods.engines import engine_of
         from mtloop.methods.registry import make_learner, settings_of
 
-        refuse_idle_model(method, model)
-        settings, engine = settings_of(method, dict(map(setting, pairs))), engine_of(method)
-        engine.prepare(threads)
+        refuse_unused_model(method, model)
+        settings, engine = settings_of(method, dict(map(parse_setting, pairs))), engine_of(method)
+        engine.set_threads(threads)
         loaded = engine.load(name := model or engine.model)
         learner = make_learner(method, loaded, settings)
-        refuse_deaf(learner, method, Reward)
-        refuse_informed(learner, method)
+        check_feedback(learner, method, Reward)
+        check_without_references(learner, method)
         fingerprint = loaded.fingerprint if loaded else ""
         config: dict[str, JSON] = {"method": method, "model": name, "fingerprint": fingerprint, "settings": settings}
         return cls(learner, config, threads)
 
-    def header(self, where: Mapping[str, JSON]) -> Header:
+    def header(self, run_config: Mapping[str, JSON]) -> Header:
         from mtloop.core.trace import Header
         from mtloop.methods.engines import engine_of
 
         versions = engine_of(str(self.config["method"])).versions()
-        return Header(config={**where, **self.config}, versions=versions, threads=self.threads)
+        return Header(config={**run_config, **self.config}, versions=versions, threads=self.threads)
 
 
 def take_part(
-    client: Client, participant: ParticipantConfig, task: str, out: Path, run: str | None, passes: int, snapshot: int
+    client: Client,
+    participant: ParticipantConfig,
+    task: str,
+    out: Path,
+    run: str | None,
+    passes: int,
+    snapshot_every: int,
 ) -> Iterator[Step]:
-    """The steps of the run, as they come."""
+    """Take part in the task, and yield the steps of the run."""
     from mtloop.client import participate, rejoin
 
     check_passes(client.task(task), passes)
-    joined, where = rejoin(client, out, task, run)
-    header = participant.header(where)
-    steps = participate(out, header, joined, participant.learner, passes=passes, every=snapshot)
-    begun = where["begun"]
-    assert isinstance(begun, int)
-    return shown(steps, passes * joined.joined.samples - begun, f"{task} {joined.run}")
+    joined, run_config = rejoin(client, out, task, run)
+    header = participant.header(run_config)
+    steps = participate(out, header, joined, participant.learner, passes=passes, every=snapshot_every)
+    start = run_config["first_step"]
+    assert isinstance(start, int)
+    return with_progress(steps, passes * joined.initial_state.samples - start, f"{task} {joined.run}")
 
 
-def shown(steps: Iterable[Step], total: int, name: str) -> Iterator[Step]:
-    """The steps, with a progress bar and the reward so far on stderr if it is a terminal."""
+def with_progress(steps: Iterable[Step], total: int, name: str) -> Iterator[Step]:
+    """Yield the steps; show a progress bar with the reward so far if stderr is a terminal."""
     from tqdm import tqdm
 
     from mtloop.core.types import Reward
@@ -137,23 +145,25 @@ def shown(steps: Iterable[Step], total: int, name: str) -> Iterator[Step]:
 
 
 def check_passes(task: TaskInfo, passes: int) -> None:
-    """A pass too many is found before the first translation; 0 allows any number."""
+    """Raise InputError if the task allows fewer passes. A limit of 0 means no limit."""
     if task.passes and passes > task.passes:
         raise InputError(f"task {task.name} allows {task.passes} passes, not {passes}")
 
 
-def say_waiting(why: str, wait: float) -> None:
-    """Short waits are nobody's business."""
-    if wait >= 1:
-        click.echo(f"mtloop: {why}; asking again in {wait:.0f} s", err=True)
+def report_wait(reason: str, seconds: float) -> None:
+    """Report a wait of at least one second on stderr."""
+    if seconds >= 1:
+        click.echo(f"mtloop: {reason}; retrying in {seconds:.0f} s", err=True)
 
 
 def read_key(path: Path) -> str:
-    """The key that stands alone in a file."""
+    """Read the API key, the only word in the file."""
     try:
         words = path.read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"no key can be read: {getattr(error, 'strerror', None) or error}", path=path) from error
+        raise InputError(
+            f"the API key cannot be read: {getattr(error, 'strerror', None) or error}", path=path
+        ) from error
     if len(words) != 1:
-        raise InputError(f"holds {len(words)} words; expected one, the API key", path=path)
+        raise InputError(f"contains {len(words)} words; expected only the API key", path=path)
     return words[0]

@@ -1,4 +1,4 @@
-"""`mtloop model`: what one does with a model besides translating."""
+"""`mtloop model`: convert or inspect a model, or choose the tensors of method `fixed`."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli._inputs import PATH
+from mtloop.cli._options import PATH, POSITIVE
 
 EPILOG = """
 \b
 Examples:
   mtloop model info en-de
-  mtloop model info full.state   (what was learned, and how much it costs)
-  mtloop model convert opus-mt-en-it opus-mt-en-it-safe     (a hub model that only has a .bin)
-  mtloop model choose --data heldout.tsv --out fixed.json    (what method `fixed` learns)
+  mtloop model info full.state   (method, number of updates and size of a delta)
+  mtloop model convert opus-mt-en-it opus-mt-en-it-safe     (a Hugging Face model that has only a .bin file)
+  mtloop model choose --data heldout.tsv --out fixed.json    (the tensors that method `fixed` updates)
 """
 
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Convert a model, look at one, or choose what method `fixed` learns."""
+    """Convert or inspect a model, or choose the tensors that method `fixed` updates."""
 
 
 @command.command()
 @click.argument("folder", type=PATH)
 @click.argument("out", type=PATH)
-@click.option("--half", is_flag=True, help="Store 16-bit numbers: half the size.")
+@click.option("--half", is_flag=True, help="Store 16-bit floats, which halves the size.")
 def convert(folder: Path, out: Path, half: bool) -> None:
-    """Write a model that only has a .bin as safetensors, without running anything in it."""
+    """Convert a model with a .bin file to safetensors. No code in the file is executed."""
     from mtloop.nmt.engine import convert as converter
     from mtloop.nmt.engine.marian import Marian
 
     written = converter.convert(folder, out, half=half)
-    Marian.load(out)  # what was written must load
+    Marian.load(out)  # check that the new model loads
     click.echo(written)
 
 
 @command.command()
 @click.argument("name", default="en-de")
 def info(name: str) -> None:
-    """Say what a model is: shape, vocabularies, parameters, fingerprint; or what a delta holds, and its size."""
+    """Print the shape, vocabularies, parameters and fingerprint of a model, or the contents and size of a delta."""
     if name.rstrip("/").endswith((".safetensors", ".state")):
         _info_of_delta(name)
         return
     from mtloop.nmt.engine.find_model import find_model
     from mtloop.nmt.engine.marian import Marian
-    from mtloop.smt.card import CARD
+    from mtloop.smt.card import CARD_FILE
 
-    if (Path(name) / CARD).is_file():
+    if (Path(name) / CARD_FILE).is_file():
         _info_of_smt(Path(name))
         return
     model = Marian.load(find_model(name))
@@ -63,9 +63,9 @@ def info(name: str) -> None:
 
 
 def _info_of_smt(folder: Path) -> None:
-    from mtloop.smt.card import Card
+    from mtloop.smt.card import SmtModelCard
 
-    card = Card.read(folder)
+    card = SmtModelCard.read(folder)
     for name, value in card.facts.items():
         click.echo(f"{name:12} {value}")
     click.echo(f"weights      {', '.join(f'{name} {value:.3g}' for name, value in card.weights.items())}")
@@ -78,33 +78,37 @@ def _info_of_delta(path: str) -> None:
     from mtloop.nmt.delta_files import find_delta
 
     delta = Delta.read(find_delta(Path(path)))
-    heard = "heard" in delta.counters
-    learned = f"{delta.counters['heard']:,} rewards" if heard else f"{delta.counters['lessons']:,} lessons"
+    from_rewards = "rewards" in delta.counters
+    learned = f"{delta.counters['rewards']:,} rewards" if from_rewards else f"{delta.counters['lessons']:,} corrections"
     click.echo(f"method       {delta.method}")
     click.echo(f"learned      {learned}, {delta.counters['updates']:,} updates")
     click.echo(f"parameters   {delta.parameters:,}")
-    click.echo(f"memory       {delta.remembered:,} segments")
+    click.echo(f"memory       {delta.stored_segments:,} segments")
     click.echo(f"bytes        {delta.size:,}")
     click.echo(f"base         {delta.base}")
 
 
 @command.command()
-@click.option("--data", type=PATH, required=True, help="Held-out data of the domain; never what is reported on.")
-@click.option("--model", default="en-de", show_default=True)
-@click.option("--limit", default=200, show_default=True, type=click.IntRange(min=1), help="Segments to adapt on.")
-@click.option("--budget", default=2_000_000, show_default=True, type=click.IntRange(min=1), help="Parameters to keep.")
-@click.option("--out", type=PATH, required=True, help="The choice, as JSON.")
+@click.option("--data", type=PATH, required=True, help="Held-out data of the domain. Do not use test data.")
+@click.option(
+    "--model", default="en-de", show_default=True, help="The embedded en-de, a folder, or a Hugging Face name."
+)
+@click.option("--limit", default=200, show_default=True, type=POSITIVE, help="Number of segments to adapt on.")
+@click.option(
+    "--budget", default=2_000_000, show_default=True, type=POSITIVE, help="Maximum number of parameters to choose."
+)
+@click.option("--out", type=PATH, required=True, help="File for the chosen tensor names (JSON).")
 def choose(data: Path, model: str, limit: int, budget: int, out: Path) -> None:
-    """Choose the tensors that method `fixed` learns: those that move most when everything may."""
+    """Choose the tensors that method `fixed` updates: those that change most when all weights are updated."""
     from mtloop.core.atomic import write_text
-    from mtloop.data import first, read
+    from mtloop.data import read, take
     from mtloop.judges import PostEditor
     from mtloop.nmt.choose_tensors import choose_tensors
     from mtloop.nmt.engine.find_model import find_model
     from mtloop.nmt.engine.marian import Marian
 
     base = Marian.load(find_model(model))
-    names = choose_tensors(base, list(first(read(data), limit)), PostEditor(), budget)
+    names = choose_tensors(base, list(take(read(data), limit)), PostEditor(), budget)
     choice = {"data": data.name, "segments": limit, "budget": budget, "fingerprint": base.weights.fingerprint}
     write_text(out, json.dumps(choice | {"tensors": names}, indent=1) + "\n")
     click.echo(f"{out}: {len(names)} tensors")

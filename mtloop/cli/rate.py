@@ -1,4 +1,4 @@
-"""`mtloop rate`: a rater in a terminal."""
+"""`mtloop rate`: rate translations in the terminal."""
 
 from __future__ import annotations
 
@@ -8,57 +8,57 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mtloop.cli._inputs import PATH
+from mtloop.cli._options import PATH
 from mtloop.cli.campaign import open_campaign, verdict_line
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
     from mtloop.selection.rating_campaign import Campaign, RatingItem
 
-KEYS = "0-100, s skip, u undo, q leave"
+KEYS = "0-100, s skip, u undo, q quit"
 EPILOG = """
 \b
 Examples:
   mtloop rate menu-campaign --rater kim
 \b
-At the prompt: a number from 0 (nothing of the meaning is there) to 100 (perfect), s to skip, u to take the last
-rating back, q to leave. Every rating is on disk before the next translation is shown.
+At the prompt, enter a number from 0 (no meaning preserved) to 100 (perfect), s to skip, u to undo the last rating,
+or q to quit. Every rating is saved before the next translation is shown.
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("folder", type=PATH)
-@click.option("--rater", required=True, help="Your name: letters, digits, . _ @ -")
+@click.option("--rater", required=True, help="Your name: letters, digits and . _ @ -")
 def command(folder: Path, rater: str) -> None:
-    """Rate translations of a campaign; leave and come back at any time."""
+    """Rate translations of a campaign. You can quit and continue at any time."""
     with open_campaign(folder) as campaign:
-        while (task := campaign.next(rater)) is not None:
-            show(task)
-            if not answer(campaign, rater, task):
+        while (item := campaign.next(rater)) is not None:
+            show(item)
+            if not handle_reply(campaign, rater, item):
                 break
         else:
             offer_undo(campaign, rater)
-        click.echo(f"\n{verdict_line(campaign.standing())}")
+        click.echo(f"\n{verdict_line(campaign.status())}")
 
 
 def offer_undo(campaign: Campaign, rater: str) -> None:
-    """Where nothing is left to show, the last rating can still be taken back."""
-    if rater not in campaign.standing().raters:
+    """Let the rater undo the last rating when no translation is left to rate."""
+    if rater not in campaign.status().raters:
         return
-    click.echo("\nThere is nothing left for you to rate. [u undo your last rating, q leave] ", nl=False)
+    click.echo("\nYou have rated all translations. [u undo your last rating, q quit] ", nl=False)
     if sys.stdin.readline().strip().lower() in ("u", "undo") and campaign.undo(rater):
-        click.echo("taken back; the same command shows it again")
+        click.echo("rating undone; run the same command to rate it again")
 
 
-def show(task: RatingItem) -> None:
-    click.echo(f"\nsource       {task.source}")
-    if task.reference:
-        click.echo(f"reference    {task.reference}")
-    click.echo(f"translation  {task.text}")
+def show(item: RatingItem) -> None:
+    click.echo(f"\nsource       {item.source}")
+    if item.reference:
+        click.echo(f"reference    {item.reference}")
+    click.echo(f"translation  {item.text}")
 
 
-def answer(campaign: Campaign, rater: str, task: RatingItem) -> bool:
-    """Ask until there is an answer that can be used; False when the rater leaves."""
+def handle_reply(campaign: Campaign, rater: str, item: RatingItem) -> bool:
+    """Prompt until the reply is valid, and apply it. Return False if the rater quits."""
     while True:
         click.echo(f"[{KEYS}] ", nl=False)
         line = sys.stdin.readline()
@@ -66,21 +66,22 @@ def answer(campaign: Campaign, rater: str, task: RatingItem) -> bool:
         if not line or reply in ("q", "quit"):
             return False
         if reply in ("s", "skip"):
-            campaign.skip(rater, task)
+            campaign.skip(rater, item)
             return True
         if reply in ("u", "undo"):
-            taken = campaign.undo(rater)
-            click.echo("taken back" if taken else "there is nothing to take back")
-            if taken:
+            undone = campaign.undo(rater)
+            click.echo("rating undone" if undone else "there is no rating to undo")
+            if undone:
                 return True
-        elif _rated(campaign, rater, task, reply):
+        elif _save_rating(campaign, rater, item, reply):
             return True
 
 
-def _rated(campaign: Campaign, rater: str, task: RatingItem, reply: str) -> bool:
+def _save_rating(campaign: Campaign, rater: str, item: RatingItem, reply: str) -> bool:
+    """Save the rating. Return False if the reply is not a valid rating."""
     try:
-        campaign.rate(rater, task, float(reply.replace(",", ".")))
+        campaign.rate(rater, item, float(reply.replace(",", ".")))
     except (ValueError, InputError):
-        click.echo(f"{reply!r} is no rating; expected {KEYS}")
+        click.echo(f"{reply!r} is not a valid rating; expected {KEYS}")
         return False
     return True

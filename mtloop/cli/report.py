@@ -1,4 +1,4 @@
-"""`mtloop report`: one page to read, look at and send on."""
+"""`mtloop report`: write one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mtloop.cli._inputs import PATH, Inputs, input_options
+from mtloop.cli._inputs import Inputs
+from mtloop.cli._options import PATH, input_options
 
 if TYPE_CHECKING:
     from mtloop.metrics.evaluation import Evaluation
@@ -24,15 +25,15 @@ Examples:
   mtloop report --ref ref.txt --src src.txt --hyp adapting.txt --baseline static.txt --lang de --out report.html
   mtloop report --data postedits.tsv --lang de --pictures both --out report.html
 \b
-The page needs no network. Slopes are always in it (--metrics may name others, such as slope-ca-bleu);
-pictures go to the folder report_files beside report.html.
+The page works without a network. It always contains slopes; --metrics can select others, such as slope-ca-bleu.
+Pictures are written to the folder report_files beside report.html.
 """
 PICTURES = {"png": ("png",), "svg": ("svg",), "both": ("png", "svg"), "none": ()}
 SLOPES = ("slope-u", "slope-ca")
 
 
 class ReportInputs(Inputs):
-    """A report shows how fast a system learns, whatever else it was asked for, if there is something to learn from."""
+    """Inputs that add slopes to the metrics, unless some are selected or references are missing."""
 
     def metric_names(self, options: MetricOptions) -> Sequence[str]:
         return super().metric_names(options) if self._names_slopes else (*super().metric_names(options), *SLOPES)
@@ -52,23 +53,25 @@ class ReportInputs(Inputs):
 
 @click.command(epilog=EPILOG)
 @input_options
-@click.option("--out", type=PATH, required=True, metavar="FILE.html", help="Where to write the report.")
-@click.option("--pictures", type=click.Choice(list(PICTURES)), default="png", show_default=True)
-@click.option("--title", help="Heading of the page; without one, the names of the systems.")
+@click.option("--out", type=PATH, required=True, metavar="FILE.html", help="File for the report.")
+@click.option(
+    "--pictures", type=click.Choice(list(PICTURES)), default="png", show_default=True, help="Format of the pictures."
+)
+@click.option("--title", help="Heading of the page.  [default: the names of the systems]")
 @click.pass_context
 def command(context: click.Context, /, out: Path, pictures: str, title: str | None, **inputs: Any) -> None:
-    """Write one self-contained HTML file: scores, learning curves, differences and segments to browse."""
+    """Write one self-contained HTML file with scores, learning curves, differences and all segments."""
     from mtloop.report import check, write_report
 
-    kinds, again = PICTURES[pictures], command_line(context)
-    check(out, kinds)
+    formats, arguments = PICTURES[pictures], command_line(context)
+    check(out, formats)
     evaluation = ReportInputs(**inputs).evaluation()
-    for path in write_report(evaluation, out, pictures=kinds, title=title, command=again, progress=_progress):
+    for path in write_report(evaluation, out, pictures=formats, title=title, command=arguments, progress=_progress):
         click.echo(path)
 
 
 def command_line(context: click.Context) -> str:
-    """What the user typed, put together again from what click made of it."""
+    """Rebuild the command line that the user typed from the parsed parameters."""
     given = [p for p in context.command.params if p.name and _was_typed(context, p.name)]
     return shlex.join(["mtloop", str(context.info_name), *(word for p in given for word in _typed(p, context.params))])
 
@@ -85,7 +88,7 @@ def _typed(parameter: click.Parameter, values: dict[str, Any]) -> Iterator[str]:
         yield str(item)
 
 
-def _progress(items: Iterable[Any], total: int, what: str) -> Iterable[Any]:
+def _progress(items: Iterable[Any], total: int, label: str) -> Iterable[Any]:
     from tqdm import tqdm
 
-    return iter(tqdm(items, total=total, desc=what, delay=1, leave=False, disable=None))
+    return iter(tqdm(items, total=total, desc=label, delay=1, leave=False, disable=None))

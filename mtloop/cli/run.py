@@ -1,4 +1,4 @@
-"""`mtloop run`: one system, one stream, segment by segment."""
+"""`mtloop run`: translate one stream with one method, segment by segment."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._inputs import PATH
+from mtloop.cli._options import PATH, POSITIVE, experiment_options
 from mtloop.core.errors import InputError
-from mtloop.methods.defaults import DEFAULT
+from mtloop.methods.defaults import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from mtloop.core.types import Step
@@ -23,159 +23,129 @@ EPILOG = """
 \b
 Examples:
   mtloop run --data manual.tsv --method full --out full.jsonl
-  mtloop run --data manual.tsv --method full --out full.jsonl --resume      (after it was stopped or killed)
-  mtloop run --data manual.tsv --method lasso --set strength=1e-3 --limit 500 --out lasso.jsonl
+  mtloop run --data manual.tsv --method full --out full.jsonl --resume      (after an interruption)
+  mtloop run --data manual.tsv --method lasso --set regularisation=1e-3 --limit 500 --out lasso.jsonl
   mtloop run --data tuesday.tsv --delta monday.state --out tuesday.jsonl
   mtloop run --config experiment.toml --out run.jsonl
   mtloop run --data manual.tsv --method smt-adapting --model smt-model --shuffle 1 --out smt.jsonl
 """
 
-_STREAM = (
-    click.option("--data", type=PATH, help="The stream: source and reference (or post-edit)."),
-    click.option("--columns", metavar="source=A,target=B", help="Names of the columns in --data."),
-    click.option("--model", help="The embedded en-de, a folder, or a hub name; for smt-* a folder.  [default: en-de]"),
-    click.option("--beam", type=click.IntRange(min=1), help="Hypotheses side by side.  [default: 1, greedy]"),
-)
-_CUT = (
-    click.option("--skip", type=click.IntRange(min=0), help="Leave out the first N segments."),
-    click.option("--limit", type=click.IntRange(min=1), help="At most N segments."),
-)
-_HOW = (
-    click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the stream first."),
-    click.option("--distinct", is_flag=True, default=None, help="Leave out exact repeats of a source."),
-    click.option(
-        "--schedule",
-        metavar="WHEN",
-        help="each, delay:K, blocks:WORDS, blocks:WORDS:unfair.  [default: each; smt-*: blocks:1000]",
-    ),
-    click.option("--threads", type=click.IntRange(min=1), help="Threads of the run.  [default: 1]"),
-    click.option("--config", type=PATH, help="A TOML file with any of these; options given here win."),
-)
-
-
-def experiment_options(command: Any) -> Any:
-    return _with(command, _STREAM + _CUT + _HOW)
-
-
-def stream_options(command: Any) -> Any:
-    """The same, for a verb that cuts the stream itself."""
-    return _with(command, _STREAM + _HOW)
-
-
-def _with(command: Any, options: tuple[Any, ...]) -> Any:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
 
 @click.command(epilog=EPILOG)
 @experiment_options
-@click.option("--method", help=f"baseline, full, memory, lasso, smt-adapting ...  [default: {DEFAULT}]")
 @click.option(
-    "--delta", type=PATH, help="Begin with what was learned before: a file, or RUN.state. Its method is the default."
+    "--method", help=f"Learning method: baseline, full, memory, lasso, smt-adapting ...  [default: {DEFAULT_METHOD}]"
 )
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method; again for another.")
-@click.option("--out", type=PATH, required=True, help="The trace, JSON lines.")
-@click.option("--resume", is_flag=True, help="Go on with a trace that was interrupted.")
-@click.option("--until", type=click.IntRange(min=1), help="Stop after N segments in all; --resume goes on.")
-@click.option("--snapshot", default=100, show_default=True, type=click.IntRange(min=1), help="Steps between snapshots.")
+@click.option(
+    "--delta", type=PATH, help="Start from this delta: a file, or RUN.state. The default of --method is its method."
+)
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the method. Repeat for more.")
+@click.option("--out", type=PATH, required=True, help="File for the trace (JSON lines).")
+@click.option("--resume", is_flag=True, help="Resume the trace if it exists.")
+@click.option(
+    "--stop-after", type=POSITIVE, help="Stop when the trace has this number of segments; --resume continues."
+)
+@click.option(
+    "--snapshot-every", default=100, show_default=True, type=POSITIVE, help="Number of segments between snapshots."
+)
 @click.option("--lang", "language", default="de", show_default=True, help="Target language, for the running scores.")
 def command(
     out: Path,
     resume: bool,
-    until: int | None,
-    snapshot: int,
+    stop_after: int | None,
+    snapshot_every: int,
     language: str,
     pairs: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Translate a stream, learn from each correction, and write what happened to a trace."""
+    """Translate a stream, learn from each correction, and record every step in a trace."""
     if out.is_dir():
-        raise InputError("is a folder; name the file of the trace in it, such as run.jsonl", path=out)
+        raise InputError("is a folder; give the name of a file, such as run.jsonl", path=out)
     if out.exists() and not resume:
-        raise InputError("is there already; go on with --resume, or choose another name", path=out)
+        raise InputError("already exists; resume it with --resume, or choose another name", path=out)
     experiment = make_experiment(pairs, **options)
     if experiment.delta and Path(experiment.delta).is_relative_to(out.with_name(f"{out.stem}.state")):
-        raise InputError("begins with the snapshots that this trace would replace; choose another name", path=out)
-    for _ in run_experiment(experiment, out, snapshot, language, until):
+        raise InputError("this run would overwrite the snapshots in --delta; choose another name", path=out)
+    for _ in run_experiment(experiment, out, snapshot_every, language, stop_after):
         pass
     click.echo(out)
 
 
 def make_experiment(
-    pairs: Iterable[str] = (), config: Path | None = None, beam: int | None = None, **options: Any
+    pairs: Iterable[str] = (), config: Path | None = None, beam_size: int | None = None, **options: Any
 ) -> Experiment:
-    """Options over a TOML file over the defaults."""
+    """Build an experiment. Options take precedence over the TOML file, which takes precedence over defaults."""
     from mtloop.experiments.experiment import Experiment
 
     table: dict[str, Any] = Experiment.from_toml(config) if config else {}
     table |= {name: value for name, value in options.items() if value is not None}
-    settings = _searching(table.pop("beam", None), table.pop("settings", {}), "beam")
-    settings |= _searching(beam, dict(map(setting, pairs)), "--beam")
+    settings = _with_beam_size(table.pop("beam_size", None), table.pop("settings", {}), "beam_size =")
+    settings |= _with_beam_size(beam_size, dict(map(parse_setting, pairs)), "--beam-size")
     if table.get("delta"):
         from mtloop.nmt.delta_files import find_delta, read_delta
 
         found = find_delta(Path(table["delta"]))
         table = {"method": read_delta(found).method} | table | {"delta": str(found)}
     if "data" not in table:
-        raise InputError('a run needs data: --data FILE, or data = "FILE" in the TOML')
-    refuse_idle_model(table.get("method", ""), table.get("model"))
+        raise InputError('no data given: use --data FILE, or data = "FILE" in the TOML file')
+    refuse_unused_model(table.get("method", ""), table.get("model"))
     return Experiment(**table | {"data": str(table["data"]), "settings": settings})
 
 
-def _searching(beam: int | None, settings: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Settings with a beam that was given by its other name; the two must agree."""
-    if beam and str(settings.get("beams", beam)) != str(beam):
-        raise InputError(f"{name} {beam} and beams = {settings['beams']} say different things; give one of them")
-    return dict(settings) | ({"beams": beam} if beam else {})
+def _with_beam_size(beam_size: int | None, settings: Mapping[str, Any], option: str) -> dict[str, Any]:
+    """Add the beam size to the settings. Raise InputError if they contain another one."""
+    if beam_size and str(settings.get("beam_size", beam_size)) != str(beam_size):
+        raise InputError(f"{option} {beam_size} contradicts the setting beam_size = {settings['beam_size']}; give one")
+    return dict(settings) | ({"beam_size": beam_size} if beam_size else {})
 
 
-def refuse_idle_model(method: str, model: str | None) -> None:
-    """An option that would be ignored is a mistake."""
+def refuse_unused_model(method: str, model: str | None) -> None:
+    """Raise InputError if a model is given for a method without a model."""
     from mtloop.methods.registry import takes_model
 
     if model is not None and method and not takes_model(method):
-        raise InputError(f"method {method} needs no model; leave out --model")
+        raise InputError(f"method {method} uses no model; leave out --model")
 
 
 def run_experiment(
-    experiment: Experiment, out: Path, snapshot: int, language: str, until: int | None = None
+    experiment: Experiment, out: Path, snapshot_every: int, language: str, stop_after: int | None = None
 ) -> Iterator[Step]:
-    """Run it, with the trace at `out` and the clock beside it."""
-    from mtloop.cli._running_scores import shown
+    """Run the experiment and yield its steps. Write the trace to `out` and the times to a file beside it."""
+    from mtloop.cli._running_scores import with_progress
     from mtloop.core.record import record
     from mtloop.core.types import PostEdit
     from mtloop.judges import PostEditor
-    from mtloop.methods.compatibility import refuse_deaf, refuse_informed
+    from mtloop.methods.compatibility import check_feedback, check_without_references
 
-    stream, when = experiment.stream(), experiment.when()
+    stream, schedule = experiment.stream(), experiment.make_schedule()
     if not stream:
         after = f" after the first {experiment.skip}" if experiment.skip else ""
-        raise InputError(f"holds no segments{after}", path=experiment.data)
+        raise InputError(f"contains no segments{after}", path=experiment.data)
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
-    refuse_deaf(learner, experiment.method, PostEdit)
-    refuse_informed(learner, experiment.method)
-    total = min(len(stream), until or len(stream))  # a trace that is whole has nothing to teach again
-    steps = record(out, header, stream, learner, PostEditor(), schedule=when, every=snapshot, until=total)
-    return shown(_clocked(steps, out), total, experiment.method, language)
+    check_feedback(learner, experiment.method, PostEdit)
+    check_without_references(learner, experiment.method)
+    total = min(len(stream), stop_after or len(stream))  # `until` keeps a complete trace from being learned again
+    steps = record(out, header, stream, learner, PostEditor(), schedule=schedule, every=snapshot_every, until=total)
+    return with_progress(_timed(steps, out), total, experiment.method, language)
 
 
-def _clocked(steps: Iterable[Step], out: Path) -> Iterator[Step]:
-    """Clock times live beside the trace, so that equal runs are equal bytes."""
+def _timed(steps: Iterable[Step], out: Path) -> Iterator[Step]:
+    """Yield the steps and write their times to a separate file, so that equal runs write equal traces."""
     start, steps = time.perf_counter(), iter(steps)
-    first = next(steps, None)  # once the trace is open; where it cannot be, nothing is left behind
+    first = next(steps, None)  # opens the trace; if that fails, no file of times is created
     if first is None:
         return
-    with out.with_suffix(".meta.jsonl").open("a", encoding="utf-8") as clock:
+    with out.with_suffix(".meta.jsonl").open("a", encoding="utf-8") as times:
         for step in chain([first], steps):
-            clock.write(json.dumps({"step": step.index, "seconds": round(time.perf_counter() - start, 4)}) + "\n")
+            times.write(json.dumps({"step": step.index, "seconds": round(time.perf_counter() - start, 4)}) + "\n")
             start = time.perf_counter()
             yield step
 
 
-def setting(pair: str) -> tuple[str, str]:
+def parse_setting(pair: str) -> tuple[str, str]:
+    """Split KEY=VALUE."""
     name, equals, value = pair.partition("=")
     if not equals:
-        raise InputError(f"--set takes KEY=VALUE, not {pair!r}")
+        raise InputError(f"--set expects KEY=VALUE, not {pair!r}")
     return name.strip(), value.strip()

@@ -1,4 +1,4 @@
-"""`mtloop score`: numbers."""
+"""`mtloop score`: compute metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._inputs import PATH, Inputs, input_options
+from mtloop.cli._inputs import Inputs
+from mtloop.cli._options import PATH, input_options
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ Examples:
 \b
 Metrics:
   quality      bleu chrf ter (sacreBLEU's, with its signature) sbleu wmt17
-  learning     r0 r1 r01 r2 ...: recall of words at their first, second, ... appearance;
-               rer: share of corrected words that come out wrong again
-  slope        slope-u slope-ca (of TER), slope-ca-bleu ...: 100 is no learning, below is learning
+  learning     r0 r1 r01 r2 ...: recall of words at their first, second, ... occurrence;
+               rer: share of corrected words that are wrong again later
+  slope        slope-u slope-ca (of TER), slope-ca-bleu ...: 100 means no learning, less than 100 means learning
   effort       hter ksmr wpa
   bandit       reward regret (with --oracle)
   text         rr: repetition rate of the source; oov (with --vocabulary)
@@ -34,20 +35,27 @@ Metrics:
 
 @click.command(epilog=EPILOG)
 @input_options
-@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
-@click.option("--curves", type=PATH, help="Also write the score of every prefix of the stream to this CSV file.")
-def command(form: str, curves: Path | None, **inputs: Any) -> None:
-    """Score what MT systems said against what the translator made of it, in order."""
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
+@click.option("--curves", type=PATH, help="CSV file for the score of every prefix of the stream.")
+def command(output_format: str, curves: Path | None, **inputs: Any) -> None:
+    """Score the output of MT systems against references or post-edits, in the order of the stream."""
     from mtloop.core.atomic import write_text
     from mtloop.report import text_tables
 
     if curves is not None and curves.is_dir():
-        raise InputError("is a folder; --curves takes the name of a file", path=curves)
+        raise InputError("is a folder; --curves expects a file", path=curves)
     evaluation = Inputs(**inputs).evaluation()
     results = list(_progress(evaluation.results(), len(evaluation.systems) * len(evaluation.metrics)))
     if curves is not None:
         write_text(curves, text_tables.curves_csv(evaluation))
-    click.echo(text_tables.FORMS[form](evaluation, results), nl=False)
+    click.echo(text_tables.FORMATTERS[output_format](evaluation, results), nl=False)
 
 
 def _progress(results: Iterator[Any], total: int) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""`mtloop select`: policies on recorded human ratings."""
+"""`mtloop select`: replay policies on recorded human ratings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._inputs import PATH
+from mtloop.cli._options import COUNT, PATH, POSITIVE
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,82 +25,119 @@ Examples:
   mtloop select --ratings ad-seg-scores-de-en.csv --metric-scores metric-seg-scores-de-en.tsv.gz --metric chrF \\
                 --policy exp3:variant=mtol --missing metric
 \b
-Policies (settings behind colons, as above):
-  ewaf exp3    the 2021 paper's (step=fixed|anytime, variant=paper|mtol); ewaf has every system rated
-  ucb1 thompson    one rating a segment
-  elimination  successive elimination, stops by itself (top, confidence, indifference)
-  race         rates systems that could still change the answer, stops by itself (the same settings)
-  linucb       a system per segment, by features of its source (alpha, ridge)
+Policies (settings follow after colons, as above):
+  ewaf exp3      policies of the 2021 paper (step_size=fixed|anytime, variant=paper|mtol); ewaf rates all systems
+  ucb1 thompson  one rating per segment
+  elimination    successive elimination with a stopping rule (top, confidence, indifference)
+  race           rates only systems that can still change the result, with a stopping rule (same settings)
+  linucb         chooses a system per segment from features of its source (alpha, ridge)
 """
 
 
 @click.command(epilog=EPILOG)
-@click.option("--ratings", type=PATH, required=True, help="Human ratings: WMT, MQM, or a long table (docs/data.md).")
-@click.option("--score", help="Column of scores, where the file has several.")
-@click.option("--lp", help="Language pair, where the file has several.")
-@click.option("--scale", help="da, mqm, z, binary, unit or pairwise.  [default: da, or mqm if nothing is above 0]")
-@click.option("--metric-scores", type=PATH, help="Automatic scores of the same translations.")
-@click.option("--metric", help="Which of them stands in for a missing rating.")
-@click.option("--metric-map", default="range", show_default=True, help="range: lowest to 0, highest to 1; none: as is.")
-@click.option("--gold", type=PATH, help="Official system scores.  [default: the mean human score]")
-@click.option("--gold-column", default="Z.SCR", show_default=True, help="Its column to rank by.")
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out systems, such as 'HUMAN*'; may repeat.")
-@click.option("--policy", help="One policy: an object of JSON.  [default: ewaf]")
-@click.option("--policies", help="Several, with commas between: a list of JSON.")
-@click.option("--missing", default="zero", show_default=True, help="zero, average, metric or skip.")
-@click.option("--decimals", default=2, show_default=True, type=click.IntRange(0), help="Rewards are rounded to these.")
-@click.option("--runs", default=10, show_default=True, type=click.IntRange(min=1), help="Runs with other draws.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
+@click.option(
+    "--ratings", type=PATH, required=True, help="File with human ratings: WMT, MQM, or a long table (docs/data.md)."
+)
+@click.option("--score", help="Column with the scores, if the file has several.")
+@click.option("--language-pair", help="Language pair, if the file has several.")
+@click.option(
+    "--scale", help="Scale: da, mqm, z, binary, unit or pairwise.  [default: da, or mqm if no score is above 0]"
+)
+@click.option("--metric-scores", type=PATH, help="File with automatic scores of the same translations.")
+@click.option("--metric", help="Automatic metric that replaces missing ratings (--missing metric).")
+@click.option(
+    "--metric-map",
+    default="range",
+    show_default=True,
+    help="Scaling of the automatic scores: range (minimum to 0, maximum to 1) or none.",
+)
+@click.option("--gold", type=PATH, help="File with official system scores.  [default: the mean human scores]")
+@click.option("--gold-column", default="Z.SCR", show_default=True, help="Column of --gold that ranks the systems.")
+@click.option(
+    "--exclude", multiple=True, metavar="PATTERN", help="Leave out these systems, e.g. 'HUMAN*'. Repeat for more."
+)
+@click.option("--policy", help="One policy; --format json prints one object.  [default: ewaf]")
+@click.option("--policies", help="Several policies, separated by commas; --format json prints a list.")
+@click.option(
+    "--missing",
+    default="zero",
+    show_default=True,
+    help="Replacement of missing ratings: zero, average, metric or skip.",
+)
+@click.option(
+    "--decimals", default=2, show_default=True, type=COUNT, help="Number of decimals to which rewards are rounded."
+)
+@click.option(
+    "--runs", default=10, show_default=True, type=POSITIVE, help="Number of runs with different random numbers."
+)
+@click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed.")
 @click.option(
     "--orders",
     type=click.Choice(["one", "each"]),
     default="one",
     show_default=True,
-    help="Shuffle the segments once for all runs, or anew in each.",
+    help="Shuffle the segments once for all runs (one) or in each run (each).",
 )
 @click.option(
-    "--tie", default=1.0, show_default=True, help="Raw points (of 100) within which a system counts as right."
+    "--tie",
+    default=1.0,
+    show_default=True,
+    help="Raw score difference, in points of 100, up to which a system counts as correct.",
 )
-@click.option("--checkpoints", default="10,50,100,500,1000,end", show_default=True)
-@click.option("--out", type=PATH, help="Folder for plots, and the trace of each policy's first run.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "--checkpoints",
+    default="10,50,100,500,1000,end",
+    show_default=True,
+    help="Iterations at which the results are reported.",
+)
+@click.option("--out", type=PATH, help="Folder for plots and for the trace of the first run of each policy.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
 def command(
     policy: str | None,
     policies: str | None,
     checkpoints: str,
     out: Path | None,
-    form: str,
+    output_format: str,
     missing: str,
     decimals: int,
     runs: int,
     seed: int,
     orders: str,
-    **files: Any,
+    **inputs: Any,
 ) -> None:
-    """Replay human ratings: how soon does a policy find the best systems, and what does that cost?"""
+    """Replay human ratings: measure how soon policies find the best systems, and how many ratings they need."""
     from mtloop.experiments.replays import ReplayPlan, as_json, as_table
     from mtloop.selection.replay_input import ReplayInput
 
     if policy and policies:
-        raise InputError("--policy or --policies, not both")
-    specs = _listed(policies) if policies else [policy or "ewaf"]
-    question = ReplayInput(**files)
-    recording, gold, notes = question.read()
+        raise InputError("give --policy or --policies, not both")
+    specs = _split(policies) if policies else [policy or "ewaf"]
+    replay_input = ReplayInput(**inputs)
+    recording, gold, notes = replay_input.read()
     plan = ReplayPlan(
-        recording, gold, missing, decimals, runs, seed, orders == "each", _places(checkpoints, recording.segments)
+        recording, gold, missing, decimals, runs, seed, orders == "each", _iterations(checkpoints, recording.segments)
     )
-    for note in [*notes, *_doubts(specs, missing)]:
+    for note in [*notes, *_warnings(specs, missing)]:
         click.echo(f"mtloop: {note}", err=True)
     results = [plan.result(spec, trace=out is not None) for spec in specs]
     if out is not None:
-        write(results, plan.header_config() | {"ratings": question.ratings.name}, seed, out)
+        write(results, plan.header_config() | {"ratings": replay_input.ratings.name}, seed, out)
     objects = [as_json(result) for result in results]
-    text = json.dumps(objects if policies else objects[0], indent=2, ensure_ascii=False) if form == "json" else ""
+    text = (
+        json.dumps(objects if policies else objects[0], indent=2, ensure_ascii=False) if output_format == "json" else ""
+    )
     click.echo(text or as_table(results))
 
 
 def write(results: Sequence[ReplayResult], config: dict[str, Any], seed: int, out: Path) -> None:
-    """Plots and traces; an older trace of the same name is replaced."""
+    """Write plots and traces. An existing trace of the same name is replaced."""
     from mtloop import __version__
     from mtloop.core.trace import Header, TraceWriter
     from mtloop.experiments.replays import effort_chart, weights_chart
@@ -119,28 +156,28 @@ def write(results: Sequence[ReplayResult], config: dict[str, Any], seed: int, ou
     click.echo(f"mtloop: plots and traces in {out}", err=True)
 
 
-def _doubts(specs: Sequence[str], missing: str) -> list[str]:
-    """A rule that stops takes what stands in for a rating as evidence, which it is not."""
-    from mtloop.selection.policies.registry import stops
+def _warnings(specs: Sequence[str], missing: str) -> list[str]:
+    """Warn that the confidence of a stopping rule is not valid with replaced ratings."""
+    from mtloop.selection.policies.registry import has_stopping_rule
 
-    stopping = [spec for spec in specs if stops(spec)]
+    stopping = [spec for spec in specs if has_stopping_rule(spec)]
     if not stopping or missing == "skip":
         return []
-    return [f"the confidence of {' and '.join(stopping)} holds with --missing skip, not with {missing}"]
+    return [f"the confidence of {' and '.join(stopping)} is valid with --missing skip, not with {missing}"]
 
 
-def _listed(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise InputError("--policies names no policy; say, --policies exp3,race")
+        raise InputError("--policies names no policy; for example: --policies exp3,race")
     return names
 
 
-def _places(text: str, segments: Sequence[object]) -> list[int]:
-    """Iterations at which to look; `end` is the last, and those beyond it are left out."""
-    places = []
-    for part in _listed(text):
+def _iterations(text: str, segments: Sequence[object]) -> list[int]:
+    """Parse the checkpoints. `end` is the last iteration; checkpoints after it are left out."""
+    iterations = []
+    for part in _split(text):
         if part != "end" and not (part.isdigit() and int(part)):
-            raise InputError(f"checkpoint {part!r}; expected numbers from 1 and `end`, with commas between")
-        places.append(len(segments) if part == "end" else int(part))
-    return sorted({place for place in places if place <= len(segments)}) or [len(segments)]
+            raise InputError(f"checkpoint {part!r}; expected numbers from 1 and `end`, separated by commas")
+        iterations.append(len(segments) if part == "end" else int(part))
+    return sorted({number for number in iterations if number <= len(segments)}) or [len(segments)]

@@ -1,4 +1,4 @@
-"""`mtloop task`: making tasks and looking after them."""
+"""`mtloop task`: create and manage shared tasks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._database import with_store
-from mtloop.cli._inputs import PATH
-from mtloop.cli.serve import database_options
+from mtloop.cli._database import with_storage
+from mtloop.cli._options import COUNT, PATH, POSITIVE, database_options
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,142 +20,176 @@ Examples:
   mtloop task create tiny --kind mock --source en.txt --reference de.txt --folder data
   mtloop task create --config training.toml --folder data
   mtloop task list --folder data
-  mtloop task open training --folder data                    (show its results)
+  mtloop task open training --folder data                    (publish its results)
   mtloop task trace RUN --out run.jsonl --folder data        (then: mtloop score run.jsonl --metrics reward,wmt17)
 """
-NUMBER = click.IntRange(min=0)
 
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Create shared tasks, stop them, open their results, take out what was done."""
+    """Create, stop and delete shared tasks, publish their results, export the traces of runs."""
 
 
 @command.command()
 @click.argument("name", required=False)
-@click.option("--config", type=PATH, help="A TOML file with any of these; options given here win.")
-@click.option("--kind", type=click.Choice(["mock", "dev", "training"]), help="[default: dev]")
-@click.option("--source", type=PATH, help="Sources, a sentence a line.")
-@click.option("--reference", type=PATH, help="References, line by line the same.")
-@click.option("--data", type=PATH, help="Both in one file (.tsv .csv .tmx .xlf .po ..., also packed).")
-@click.option("--columns", metavar="source=A,target=B", help="Names of the columns in --data.")
-@click.option("--source-language", metavar="CODE", help="[default: en]")
-@click.option("--target-language", metavar="CODE", help="[default: de]")
+@click.option("--config", type=PATH, help="TOML file with these settings. Command-line options take precedence.")
+@click.option("--kind", type=click.Choice(["mock", "dev", "training"]), help="Kind of task.  [default: dev]")
+@click.option("--source", type=PATH, help="Source text, one sentence per line.")
+@click.option("--reference", type=PATH, help="References, one line per line of --source.")
 @click.option(
-    "--preprocess", metavar="STEP", multiple=True, help="normalise, tokenise (Moses) or lowercase; again for more."
+    "--data", type=PATH, help="File with sources and references (.tsv .csv .tmx .xlf .po ..., also compressed)."
 )
-@click.option("--reward", metavar="METRIC", help="wmt17, sbleu, chrf, ter, bleu.  [default: wmt17]")
-@click.option("--noise", metavar="NAME=N", multiple=True, help="granularity, variance or skew of a simulated person.")
-@click.option("--held-out", type=NUMBER, help="Sentences, off the end of the data, of the block that is inserted.")
-@click.option("--blocks", type=NUMBER, help="How often: at the start, at regular intervals, at the end.")
-@click.option("--held-out-source", type=PATH, help="A held-out block of its own.")
-@click.option("--held-out-reference", type=PATH, help="Its references.")
-@click.option("--oracle", type=PATH, help="Trace or lines of a system trained on the references, for regret.")
-@click.option("--samples", type=NUMBER, help="Cut a pass to so many sentences.  [default: all]")
-@click.option("--required", type=NUMBER, help="Sentences a run must have had to be ranked.  [default: all]")
-@click.option("--passes", type=NUMBER, help="Passes a run may have; 0: any.  [default: mock 0, dev 5, training 1]")
-@click.option("--runs", type=NUMBER, help="Runs of a participant; 0: any.  [default: mock, dev 100, training 1]")
-@click.option("--characters", type=click.IntRange(min=1), help="Longest translation.  [default: 10000]")
+@click.option("--columns", metavar="source=A,target=B", help="Column names in --data.")
+@click.option("--source-language", metavar="CODE", help="Source language.  [default: en]")
+@click.option("--target-language", metavar="CODE", help="Target language.  [default: de]")
+@click.option(
+    "--preprocess", metavar="STEP", multiple=True, help="normalise, tokenise (Moses) or lowercase. Repeat for more."
+)
+@click.option(
+    "--reward",
+    metavar="METRIC",
+    help="Metric that gives the reward: wmt17, sbleu, chrf, ter or bleu.  [default: wmt17]",
+)
+@click.option(
+    "--noise",
+    metavar="NAME=N",
+    multiple=True,
+    help="Noise of the rater: granularity, variance or skew. Repeat to combine.",
+)
+@click.option(
+    "--held-out", type=COUNT, help="Number of held-out sentences, taken from the end of the data.  [default: 0]"
+)
+@click.option(
+    "--blocks",
+    type=COUNT,
+    help="Number of times the held-out block is inserted: at the start, at regular intervals, at the end.  "
+    "[default: 0]",
+)
+@click.option("--held-out-source", type=PATH, help="Source text of a separate held-out block.")
+@click.option("--held-out-reference", type=PATH, help="References of --held-out-source.")
+@click.option("--oracle", type=PATH, help="Trace or text file of a system trained on the references, for the regret.")
+@click.option("--samples", type=COUNT, help="Number of sentences per pass.  [default: all]")
+@click.option("--required-samples", type=COUNT, help="Number of sentences a run needs to be ranked.  [default: all]")
+@click.option(
+    "--max-passes",
+    type=COUNT,
+    help="Maximum number of passes per run; 0: no limit.  [default: mock 0, dev 5, training 1]",
+)
+@click.option(
+    "--max-runs",
+    type=COUNT,
+    help="Maximum number of runs per participant; 0: no limit.  [default: mock and dev 100, training 1]",
+)
+@click.option(
+    "--max-characters", type=POSITIVE, help="Maximum number of characters of a translation.  [default: 10000]"
+)
 @database_options
 def create(name: str | None, config: Path | None, folder: Path | None, database: str | None, **options: Any) -> None:
-    """Create a task from two text files, from any file mtloop reads, or from a TOML file."""
+    """Create a task from text files or from a TOML file."""
     from tqdm import tqdm
 
     from mtloop.service.tasks.creation import create_task
 
     task = _task_file(name, config, options)
     with tqdm(desc="reading", unit=" sentences", delay=1, leave=False, disable=None) as bar:
-        with_store(lambda store: create_task(store, task, lambda count: _show(bar, count)), folder, database, new=True)
-    made = with_store(lambda store: store.task(task.name), folder, database)
-    assert made is not None
-    click.echo(f"{made.name}: {made.kind}, {made.samples} samples a pass, reward {made.reward}")
+        with_storage(
+            lambda storage: create_task(storage.tasks, task, lambda count: _update(bar, count)),
+            folder,
+            database,
+            new=True,
+        )
+    created = with_storage(lambda storage: storage.tasks.task(task.name), folder, database)
+    assert created is not None
+    click.echo(f"{created.name}: {created.kind}, {created.samples} sentences per pass, reward {created.reward}")
 
 
 @command.command("list")
 @database_options
 def list_(folder: Path | None, database: str | None) -> None:
-    """All tasks."""
+    """List all tasks."""
     from tabulate import tabulate
 
-    rows = with_store(lambda store: store.activity(), folder, database)
+    rows = with_storage(lambda storage: storage.tasks.activity(), folder, database)
     headers = ("name", "kind", "samples", "runs", "translated", "state", "results")
-    click.echo(tabulate(map(_listed, rows), headers=headers, tablefmt="plain"))
+    click.echo(tabulate(map(_row, rows), headers=headers, tablefmt="plain"))
 
 
-def _listed(row: dict[str, Any]) -> tuple[Any, ...]:
+def _row(row: dict[str, Any]) -> tuple[Any, ...]:
     state = "stopped" if row["stopped"] else "running"
-    results = "open" if row["opened"] or row["kind"] != "training" else "hidden"
+    results = "open" if row["results_open"] or row["kind"] != "training" else "hidden"
     return *(row[name] for name in ("name", "kind", "samples", "runs", "translated")), state, results
 
 
-def _changing(verb: str, what: str, **changes: bool) -> None:
-    """A verb that switches one thing of a task."""
+def _add_command(verb: str, description: str, **changes: bool) -> None:
+    """Add a command that changes flags of a task."""
 
-    @command.command(verb, help=what)
+    @command.command(verb, help=description)
     @click.argument("name")
     @database_options
     def change(name: str, folder: Path | None, database: str | None) -> None:
-        with_store(lambda store: store.change_task(name, **changes), folder, database)
+        with_storage(lambda storage: storage.tasks.change_task(name, **changes), folder, database)
 
 
-_changing("open", "Open the results of a training task to everyone.", opened=True)
-_changing("hide", "Hide the results of a training task again.", opened=False)
-_changing("stop", "Take no more translations.", stopped=True)
-_changing("resume", "Take translations again.", stopped=False)
+_add_command("open", "Publish the results of a training task.", results_open=True)
+_add_command("hide", "Hide the results of a training task again.", results_open=False)
+_add_command("stop", "Stop a task: it accepts no more translations.", stopped=True)
+_add_command("resume", "Resume a stopped task.", stopped=False)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @database_options
 def delete(name: str, yes: bool, folder: Path | None, database: str | None) -> None:
     """Delete a task with all its runs and rewards."""
-    with_store(lambda store: store.need_task(name), folder, database)
+    with_storage(lambda storage: storage.tasks.require_task(name), folder, database)
     if not yes:
         click.confirm(f"Delete task {name!r} with all its runs and rewards?", abort=True, err=True)
-    with_store(lambda store: store.delete_task(name), folder, database)
+    with_storage(lambda storage: storage.tasks.delete_task(name), folder, database)
 
 
 @command.command()
 @click.argument("run")
-@click.option("--out", type=PATH, required=True, help="The trace, JSON lines; `mtloop score` and `report` read it.")
-@click.option("--pass", "lap", type=click.IntRange(min=1), help="[default: the last]")
+@click.option(
+    "--out", type=PATH, required=True, help="File for the trace (JSON lines), which `mtloop score` and `report` read."
+)
+@click.option("--pass", "pass_number", type=POSITIVE, help="Number of the pass, from 1.  [default: the last]")
 @database_options
-def trace(run: str, out: Path, lap: int | None, folder: Path | None, database: str | None) -> None:
-    """Write what a run did, with the references, as a trace."""
+def trace(run: str, out: Path, pass_number: int | None, folder: Path | None, database: str | None) -> None:
+    """Export a run as a trace, with the references."""
     from mtloop.service.tasks.export import write_trace
 
     if out.exists():
-        raise InputError("is there already; choose another name", path=out)
-    with_store(lambda store: write_trace(store, run, lap, out), folder, database)
+        raise InputError("already exists; choose another name", path=out)
+    with_storage(lambda storage: write_trace(storage.tasks, run, pass_number, out), folder, database)
     click.echo(out)
 
 
 def _task_file(name: str | None, config: Path | None, options: dict[str, Any]) -> TaskFile:
-    """Options over the TOML file."""
+    """Build the task from the options and the TOML file. Options take precedence."""
     from dataclasses import replace
 
     from mtloop.service.tasks.creation import TaskFile
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
     if "noise" in given:
-        given["noise"] = dict(map(_noise, given["noise"]))
+        given["noise"] = dict(map(_parse_noise, given["noise"]))
     if name is not None:
         given["name"] = name
     if config is not None:
         return replace(TaskFile.read(config), **given)
     if name is None:
-        raise InputError("a task needs a name: mtloop task create NAME ..., or --config FILE")
+        raise InputError("the task has no name: use mtloop task create NAME ..., or --config FILE")
     return TaskFile(**given)
 
 
-def _noise(pair: str) -> tuple[str, float]:
+def _parse_noise(pair: str) -> tuple[str, float]:
     name, _, value = pair.partition("=")
     try:
         return name.strip(), float(value)
     except ValueError as error:
-        raise InputError(f"--noise takes NAME=NUMBER, not {pair!r}") from error
+        raise InputError(f"--noise expects NAME=NUMBER, not {pair!r}") from error
 
 
-def _show(bar: Any, count: int) -> None:
+def _update(bar: Any, count: int) -> None:
     bar.update(count - bar.n)

@@ -1,4 +1,4 @@
-"""`mtloop train`: a base model from parallel text."""
+"""`mtloop train`: train a base model from parallel text."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from mtloop.cli._options import PATH
 from mtloop.core.errors import InputError
 from mtloop.data import read_aligned
 from mtloop.data.training_pairs import text_pairs
 from mtloop.nmt.training.recipe import Recipe
-from mtloop.text.files import lines
+from mtloop.text.files import iter_lines
 
 if TYPE_CHECKING:
     from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
 F = TypeVar("F", bound=Callable[..., Any])
-PATH = click.Path(path_type=Path)
 SHARED = frozenset({"engine", "data", "sources", "targets", "columns", "valid", "tests", "out"})
-SMT_ONLY = frozenset({"order", "phrase"})
+SMT_ONLY = frozenset({"ngram_order", "max_phrase_length"})
 TYPES = {"int": int, "int | None": int, "float": float, "float | None": float, "str": str}
 
 EPILOG = """
@@ -37,56 +37,78 @@ Examples:
 \b
 Files:
   .tsv with two columns, source and target, or with a header line that names them; .csv .tmx .xlf .po .mo;
-  all of them also packed (.gz .xz .zst). The model folder loads with Hugging Face's MarianMTModel;
-  that of --engine smt with the smt-* methods of `run` and `compare`.
+  all also compressed (.gz .xz .zst). Hugging Face's MarianMTModel can load the model folder.
+  A model of --engine smt works with the smt-* methods of `run` and `compare`.
 """
 
 
 def recipe_options(command: F) -> F:
-    """An option for each part of a recipe."""
-    for part in reversed(fields(Recipe)):
-        command = _option(part)(command)
+    """Add one option for each field of the recipe."""
+    for field in reversed(fields(Recipe)):
+        command = _option(field)(command)
     return command
 
 
-def _option(part: Field[Any]) -> Callable[[F], F]:
-    flag, text = "--" + part.name.replace("_", "-"), part.metadata["help"]
-    if part.default is False:
-        return click.option(flag, part.name, is_flag=True, help=text)
-    shown = part.default is not None
+def _option(field: Field[Any]) -> Callable[[F], F]:
+    flag, text = "--" + field.name.replace("_", "-"), field.metadata["help"]
+    if field.default is False:
+        return click.option(flag, field.name, is_flag=True, help=text)
+    has_default = field.default is not None
     return click.option(
-        flag, part.name, type=TYPES[str(part.type)], default=part.default, show_default=shown, help=text
+        flag, field.name, type=TYPES[str(field.type)], default=field.default, show_default=has_default, help=text
     )
 
 
 @click.command(epilog=EPILOG)
 @click.option(
-    "--engine", type=click.Choice(["nmt", "smt"]), default="nmt", show_default=True, help="Marian, or Thot (phrases)."
+    "--engine",
+    type=click.Choice(["nmt", "smt"]),
+    default="nmt",
+    show_default=True,
+    help="nmt: Marian; smt: Thot (phrase-based).",
 )
-@click.option("--data", multiple=True, type=PATH, help="Source and target in one file; again for a further file.")
-@click.option("--src", "sources", multiple=True, type=PATH, help="Source text, a line a segment; with --tgt.")
+@click.option("--data", multiple=True, type=PATH, help="File with sources and targets. Repeat for more files.")
+@click.option("--src", "sources", multiple=True, type=PATH, help="Source text, one line per segment; needs --tgt.")
 @click.option("--tgt", "targets", multiple=True, type=PATH, help="Target text, in the order of --src.")
-@click.option("--columns", default="", metavar="source=A,target=B", help="Names of the columns in --data.")
-@click.option("--valid", type=PATH, help="Pairs that choose the best checkpoint, by BLEU; smt: that tune the weights.")
-@click.option("--test", "tests", multiple=True, metavar="NAME=FILE", help="Pairs that are only reported.")
+@click.option("--columns", default="", metavar="source=A,target=B", help="Column names in --data.")
+@click.option(
+    "--valid", type=PATH, help="Validation data: selects the checkpoint with the best BLEU; smt: tunes the weights."
+)
+@click.option("--test", "tests", multiple=True, metavar="NAME=FILE", help="Test data, scored after training.")
 @click.option("--out", required=True, type=PATH, help="Folder for the model.")
-@click.option("--work", type=PATH, help="Folder for tokens and checkpoint.  [default: OUT/work]")
-@click.option("--resume", is_flag=True, help="Go on with a training that was stopped.")
-@click.option("--spm", nargs=2, type=PATH, default=None, help="Vocabularies of an earlier training: source, target.")
-@click.option("--shard-mb", type=click.FloatRange(min=0, min_open=True), help="Write weights in files of this size.")
-@click.option("--about", type=PATH, help="Markdown for the model card: the data and their licences.")
-@click.option("--device", help="Where to compute.  [default: cuda where there is one, else cpu]")
-@click.option("--workers", default=os.cpu_count() or 1, help="Processes that encode text.  [default: all cores]")
+@click.option("--work-dir", type=PATH, help="Folder for the tokenised data and the checkpoint.  [default: OUT/work]")
+@click.option("--resume", is_flag=True, help="Resume an interrupted training.")
+@click.option(
+    "--spm", nargs=2, type=PATH, default=None, help="Source and target SentencePiece models of an earlier training."
+)
+@click.option("--shard-mb", type=click.FloatRange(min=0, min_open=True), help="Maximum size of a weights file in MB.")
+@click.option("--about", type=PATH, help="Markdown file for the model card: the data and their licences.")
+@click.option("--device", help="Device for the training.  [default: cuda if available, else cpu]")
+@click.option(
+    "--workers", default=os.cpu_count() or 1, help="Number of processes that encode text.  [default: all cores]"
+)
 @recipe_options
-@click.option("--order", default=3, show_default=True, type=click.IntRange(2, 5), help="smt: words an n-gram has.")
-@click.option("--phrase", default=6, show_default=True, type=click.IntRange(1, 10), help="smt: words a phrase has.")
+@click.option(
+    "--ngram-order",
+    default=3,
+    show_default=True,
+    type=click.IntRange(2, 5),
+    help="smt: order of the n-gram language model.",
+)
+@click.option(
+    "--max-phrase-length",
+    default=6,
+    show_default=True,
+    type=click.IntRange(1, 10),
+    help="smt: maximum number of words in a phrase.",
+)
 @click.pass_context
 def command(
     context: click.Context,
     /,
     engine: str,
-    order: int,
-    phrase: int,
+    ngram_order: int,
+    max_phrase_length: int,
     data: tuple[Path, ...],
     sources: tuple[Path, ...],
     targets: tuple[Path, ...],
@@ -97,18 +119,18 @@ def command(
     about: Path | None,
     **settings: Any,
 ) -> None:
-    """Train a model from parallel text; its folder is a base for `run` and `translate`."""
-    _refuse_options_of_the_other(engine, context)
+    """Train a model from parallel text. `run` and `translate` can use the model folder as --model."""
+    _refuse_options_of_other_engine(engine, context)
     if not data and not sources:
-        raise InputError("nothing to train on: give --data, or --src and --tgt")
+        raise InputError("no training data: give --data, or --src and --tgt")
     common: dict[str, Any] = {
         "pairs": _pairs(data, sources, targets, columns),
         "valid": list(text_pairs(valid, columns)) if valid else (),
-        "tests": {name: list(text_pairs(path, columns)) for name, path in map(_named, tests)},
-        "say": lambda text: click.echo(text, err=True),
+        "tests": {name: list(text_pairs(path, columns)) for name, path in map(_parse_test, tests)},
+        "log": lambda text: click.echo(text, err=True),
     }
     if engine == "smt":
-        scores = _train_smt(common, settings["out"], order, phrase)
+        scores = _train_smt(common, settings["out"], ngram_order, max_phrase_length)
     else:
         scores = _train_nmt(common, spm, about, settings)
     for name, score in scores.items():
@@ -120,20 +142,20 @@ def _train_nmt(
 ) -> dict[str, float]:
     from mtloop.nmt.training import Job
 
-    recipe = Recipe(**{part.name: settings.pop(part.name) for part in fields(Recipe)})
+    recipe = Recipe(**{field.name: settings.pop(field.name) for field in fields(Recipe)})
     vocabularies = _vocabularies(spm) if spm else None
-    text = "\n".join(lines(about)) if about else ""
+    text = "\n".join(iter_lines(about)) if about else ""
     return Job(recipe=recipe, vocabularies=vocabularies, about=text, **common, **settings).run()
 
 
-def _train_smt(common: dict[str, Any], out: Path, order: int, phrase: int) -> dict[str, float]:
+def _train_smt(common: dict[str, Any], out: Path, ngram_order: int, max_phrase_length: int) -> dict[str, float]:
     from mtloop.smt.training import SmtJob
 
-    return SmtJob(out=out, order=order, phrase=phrase, **common).run()
+    return SmtJob(out=out, order=ngram_order, max_phrase_length=max_phrase_length, **common).run()
 
 
-def _refuse_options_of_the_other(engine: str, context: click.Context) -> None:
-    """An option that the engine would not look at is a mistake."""
+def _refuse_options_of_other_engine(engine: str, context: click.Context) -> None:
+    """Raise InputError if an option was given that the engine ignores."""
     for parameter in context.command.params:
         name = str(parameter.name)
         typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -146,19 +168,19 @@ def _refuse_options_of_the_other(engine: str, context: click.Context) -> None:
 def _pairs(
     data: Sequence[Path], sources: Sequence[Path], targets: Sequence[Path], columns: str
 ) -> Iterator[tuple[str, str]]:
-    """Every pair of every file; read only when the training asks for them."""
+    """Yield the sentence pairs of all files. A file is read when its first pair is needed."""
     if len(sources) != len(targets):
-        raise InputError(f"{len(sources)} --src but {len(targets)} --tgt; expected as many of each")
+        raise InputError(f"{len(sources)} --src but {len(targets)} --tgt; expected the same number of each")
     for path in data:
         yield from text_pairs(path, columns)
     for source, target in zip(sources, targets, strict=True):
         yield from zip(*read_aligned(source, target), strict=True)
 
 
-def _named(test: str) -> tuple[str, Path]:
+def _parse_test(test: str) -> tuple[str, Path]:
     name, equals, path = test.partition("=")
     if not (name and equals and path):
-        raise InputError(f"--test {test!r} is not NAME=FILE")
+        raise InputError(f"--test expects NAME=FILE, not {test!r}")
     return name, Path(path)
 
 

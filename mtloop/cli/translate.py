@@ -1,4 +1,4 @@
-"""`mtloop translate`: stdin to stdout, a line a segment."""
+"""`mtloop translate`: translate standard input to standard output, one line per segment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli._inputs import PATH
+from mtloop.cli._options import PATH, POSITIVE
 from mtloop.core.errors import InputError
 from mtloop.text.files import decode_line
 
@@ -26,35 +26,35 @@ Examples:
     "--model",
     default="en-de",
     show_default=True,
-    help="The embedded en-de, a folder (neural or statistical), or a hub name.",
+    help="The embedded en-de, a folder (neural or statistical), or a Hugging Face name.",
 )
+@click.option("--delta", type=PATH, help="Delta learned on this model: a file, or RUN.state for its newest snapshot.")
 @click.option(
-    "--delta", type=PATH, help="What was learned before over this model: a file, or RUN.state, the newest in it."
+    "--beam-size", default=1, show_default=True, type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy."
 )
-@click.option("--beam", default=1, show_default=True, type=click.IntRange(min=1), help="Hypotheses side by side.")
-@click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1))
-def command(model: str, delta: Path | None, beam: int, threads: int) -> None:
-    """Translate standard input, with what was learned if a delta is given."""
-    from mtloop.smt.card import CARD
+@click.option("--threads", default=2, show_default=True, type=POSITIVE, help="Number of CPU threads.")
+def command(model: str, delta: Path | None, beam_size: int, threads: int) -> None:
+    """Translate standard input, optionally with a learned delta."""
+    from mtloop.smt.card import CARD_FILE
 
-    smt = (Path(model) / CARD).is_file()
-    translate = _statistical(model, delta, beam) if smt else _neural(model, delta, beam, threads)
+    smt = (Path(model) / CARD_FILE).is_file()
+    translate = _statistical(model, delta, beam_size) if smt else _neural(model, delta, beam_size, threads)
     for number, line in enumerate(sys.stdin.buffer, start=1):
         click.echo(translate(decode_line(line, "standard input", number)))
 
 
-def _statistical(model: str, delta: Path | None, beam: int) -> Callable[[str], str]:
+def _statistical(model: str, delta: Path | None, beam_size: int) -> Callable[[str], str]:
     from mtloop.smt.engine import Thot
 
-    if delta or beam > 1:
-        raise InputError("--delta and --beam are for Marian models, not for a statistical one", path=model)
+    if delta or beam_size > 1:
+        raise InputError("--delta and --beam-size apply to Marian models, not to statistical models", path=model)
     return Thot.load(model).translate
 
 
-def _neural(model: str, delta: Path | None, beam: int, threads: int) -> Callable[[str], str]:
+def _neural(model: str, delta: Path | None, beam_size: int, threads: int) -> Callable[[str], str]:
     from mtloop.core.types import Segment
     from mtloop.methods.registry import make_learner
-    from mtloop.nmt.delta_files import read_delta, take_up
+    from mtloop.nmt.delta_files import apply_delta, read_delta
     from mtloop.nmt.engine.find_model import find_model
     from mtloop.nmt.engine.marian import Marian
     from mtloop.nmt.engine.threads import set_threads
@@ -62,7 +62,7 @@ def _neural(model: str, delta: Path | None, beam: int, threads: int) -> Callable
     set_threads(threads)
     learned = read_delta(delta) if delta else None
     base = Marian.load(find_model(model))
-    learner = make_learner(method := learned.method if learned else "baseline", base, {"beams": beam})
+    learner = make_learner(method := learned.method if learned else "baseline", base, {"beam_size": beam_size})
     if learned:
-        take_up(learner, method, learned)
+        apply_delta(learner, method, learned)
     return lambda line: learner.propose(Segment("", line)).text

@@ -1,4 +1,4 @@
-"""`mtloop tune`: find good settings on one part of a stream, and say what they are worth on another."""
+"""`mtloop tune`: search for settings on one part of a stream, and evaluate them on another part."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._inputs import PATH
-from mtloop.cli.run import make_experiment, run_experiment, stream_options
+from mtloop.cli._options import COUNT, PATH, POSITIVE, stream_options
+from mtloop.cli.run import make_experiment, run_experiment
+from mtloop.methods.defaults import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from mtloop.core.types import Step
-    from mtloop.experiments.runners import Runner, Work
+    from mtloop.experiments.runners import ExperimentJob, Runner
     from mtloop.experiments.tuning.trial import TrialResult
     from mtloop.experiments.tuning.tuning_search import Search
     from mtloop.metrics.base import Additive
@@ -24,44 +25,61 @@ REPORTED = "bleu,ter,r0,r1,r01,rer"
 EPILOG = """
 \b
 Examples:
-  mtloop tune --data manual.tsv --method full --space rate=1e-3:2e-2:log --space enough=1.5,2.0,3.0
+  mtloop tune --data manual.tsv --method full --space learning_rate=1e-3:2e-2:log --space target_perplexity=1.5,2.0,3.0
       --tune-rows 1-4000 --report-rows 4001-6000 --trials 16 --halving --out out/tune
   mtloop tune --data manual.tsv --method lora --space rank=4:32 --metric ter,r1 --tune-rows 1-1000
       --report-rows 1001-2000 --out out/lora
 \b
-Killed and started again, it goes on where it was and picks the same winner. The winner, on any stream:
+Run the same command again to resume after an interruption; it finds the same winner. To use the winner:
   mtloop run --config out/tune/winner.toml --data other.tsv --out other.jsonl
 """
 
 
 @click.command(epilog=EPILOG)
 @stream_options
-@click.option("--method", help="Whose settings to tune.  [default: full]")
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting that all trials share.")
+@click.option("--method", help=f"Method to tune.  [default: {DEFAULT_METHOD}]")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of all trials. Repeat for more.")
 @click.option(
     "--space",
     multiple=True,
     required=True,
     metavar="KEY=...",
-    help="Where to search: LOW:HIGH, LOW:HIGH:log, or A,B,...; again for another setting.",
+    help="Search space of a setting: LOW:HIGH, LOW:HIGH:log, or A,B,... Repeat for more settings.",
 )
-@click.option("--tune-rows", required=True, metavar="A-B", help="Rows of the stream to tune on, counted from 1.")
-@click.option("--report-rows", required=True, metavar="A-B", help="Rows to report on; none may be tuned on.")
+@click.option("--tune-rows", required=True, metavar="A-B", help="Rows of the stream to tune on, from 1.")
 @click.option(
-    "--trials", default=16, show_default=True, type=click.IntRange(min=2), help="Settings to try, the defaults first."
-)
-@click.option("--halving", is_flag=True, help="Successive halving: start with few rows, go on with the better trials.")
-@click.option(
-    "--factor", default=2, show_default=True, type=click.IntRange(min=2), help="With --halving, one trial in N goes on."
+    "--report-rows", required=True, metavar="A-B", help="Rows to report on. They must not overlap with --tune-rows."
 )
 @click.option(
-    "--metric", default="ter", show_default=True, help="What decides; of several (ter,r1) the mean relative gain."
+    "--trials",
+    default=16,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="Number of trials. The first uses the default settings.",
 )
-@click.option("--report-metrics", default=REPORTED, show_default=True, help="What the report measures.")
+@click.option(
+    "--halving", is_flag=True, help="Successive halving: start on few rows, continue only the best trials on more rows."
+)
+@click.option(
+    "--factor",
+    default=2,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="With --halving: one trial in this number continues.",
+)
+@click.option(
+    "--metric",
+    default="ter",
+    show_default=True,
+    help="Metric to optimise; for several (ter,r1), their mean relative gain.",
+)
+@click.option("--report-metrics", default=REPORTED, show_default=True, help="Metrics of the report.")
 @click.option("--lang", "language", default="de", show_default=True, help="Target language, for content words.")
-@click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Trials at the same time.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of what is drawn.")
-@click.option("--snapshot", default=100, show_default=True, type=click.IntRange(min=1), help="Steps between snapshots.")
+@click.option("--jobs", default=2, show_default=True, type=POSITIVE, help="Number of trials in parallel.")
+@click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the trial settings.")
+@click.option(
+    "--snapshot-every", default=100, show_default=True, type=POSITIVE, help="Number of segments between snapshots."
+)
 @click.option("--out", type=PATH, required=True, help="Folder for traces, trials.jsonl and winner.toml.")
 def command(
     space: tuple[str, ...],
@@ -75,16 +93,16 @@ def command(
     language: str,
     jobs: int,
     seed: int,
-    snapshot: int,
+    snapshot_every: int,
     out: Path,
     pairs: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Search for a method's best settings on one part of a stream, and report on a part it has not seen."""
+    """Search for the best settings of a method on one part of a stream, and report on another part."""
     from mtloop.experiments.runners import locked
     from mtloop.experiments.tuning.objective import Objective
-    from mtloop.experiments.tuning.parts import RowRange
     from mtloop.experiments.tuning.plan import SearchPlan
+    from mtloop.experiments.tuning.row_range import RowRange
     from mtloop.experiments.tuning.tuning_search import Search
     from mtloop.metrics.registry import MetricOptions, make_metrics
 
@@ -100,11 +118,11 @@ def command(
         seed=seed,
     )
     measures = MetricOptions(language=language)
-    objective = Objective.of(make_metrics(_names(metric), measures))
-    reported = Objective.of(make_metrics(_names(report_metrics), measures)).metrics
-    with locked(out, _say) as lock:
-        plan.keep(out)
-        search = Search(plan, objective, out, _runner(jobs, lock, snapshot, language), _say)
+    objective = Objective.from_metrics(make_metrics(_split(metric), measures))
+    reported = Objective.from_metrics(make_metrics(_split(report_metrics), measures)).metrics
+    with locked(out, _log) as lock:
+        plan.save_or_check(out)
+        search = Search(plan, objective, out, _runner(jobs, lock, snapshot_every, language), _log)
         winner = search.run()
         click.echo(leaderboard(search))
         click.echo(
@@ -114,28 +132,28 @@ def command(
                 f"rows {plan.report} of {Path(plan.default.data).name}, seed {seed}",
             )
         )
-    click.echo(f"The winner: {out / 'winner.toml'} ({winner})")
+    click.echo(f"Winner: {out / 'winner.toml'} ({winner})")
 
 
 def leaderboard(search: Search) -> str:
-    """Every trial, the best first, as it stood when it went no further."""
+    """A table of all trials, best first, with the scores on their last rows."""
     from tabulate import tabulate
 
     names = [metric.name for metric in search.objective.metrics]
-    several = ["gain %"] if len(names) > 1 else []
-    rows = [_line(standing, names, bool(several)) for standing in search.leaderboard]
-    title = f"Tuned on rows {search.plan.tune}: {search.objective.rule}."
-    return f"{title}\n\n{tabulate(rows, ['trial', 'settings', 'segments', *names, *several], disable_numparse=True)}\n"
+    gain = ["gain %"] if len(names) > 1 else []
+    rows = [_row(result, names, with_gain=bool(gain)) for result in search.leaderboard]
+    title = f"Tuned on rows {search.plan.tune}: {search.objective.description}."
+    return f"{title}\n\n{tabulate(rows, ['trial', 'settings', 'segments', *names, *gain], disable_numparse=True)}\n"
 
 
-def _line(standing: TrialResult, names: Sequence[str], several: bool) -> list[str]:
-    scores = [f"{standing.scores[name]:.2f}" if name in standing.scores else "-" for name in names]
-    gain = [f"{standing.value:+.2f}"] if several else []
-    return [standing.trial.name, standing.failed or str(standing.trial), str(standing.rows), *scores, *gain]
+def _row(result: TrialResult, names: Sequence[str], *, with_gain: bool) -> list[str]:
+    scores = [f"{result.scores[name]:.2f}" if name in result.scores else "-" for name in names]
+    gain = [f"{result.value:+.2f}"] if with_gain else []
+    return [result.trial.name, result.failed or str(result.trial), str(result.rows), *scores, *gain]
 
 
 def report(systems: dict[str, list[Step]], metrics: list[Additive], where: str) -> str:
-    """Scores and differences on the unseen part, each with its 95 % interval."""
+    """A table of scores and differences on the reported rows, with 95 % intervals."""
     from mtloop.metrics.evaluation import Evaluation
 
     parts = [f"Reported on {where}; in brackets 95 % intervals (bootstrap, 1000 samples).\n"]
@@ -143,7 +161,7 @@ def report(systems: dict[str, list[Step]], metrics: list[Additive], where: str) 
     for baseline in list(systems)[:-1]:
         evaluation = Evaluation(systems, metrics, baseline)
         names = list(systems)[list(systems).index(baseline) + 1 :]
-        parts.append(_table(evaluation, f"less {baseline}", names))
+        parts.append(_table(evaluation, f"minus {baseline}", names))
     parts.append("* p < 0.05, ** p < 0.01, *** p < 0.001 (approximate randomisation, 1000 trials, seed 1)")
     return "\n".join(parts)
 
@@ -159,25 +177,25 @@ def _table(evaluation: Evaluation, title: str, systems: list[str]) -> str:
 
 
 def _cell(evaluation: Evaluation, system: str, metric: Additive) -> str:
-    """A score with its interval; against a baseline, the difference with its."""
+    """A score or, with a baseline, a difference, with its interval."""
     if (found := evaluation.comparison(system, metric)) is not None:
         return f"{found.difference:+.2f}{found.mark} [{found.interval[0]:+.2f}, {found.interval[1]:+.2f}]"
     low, high = evaluation.interval(system, metric)
     return f"{evaluation.score(system, metric)} [{low:.2f}, {high:.2f}]"
 
 
-def _runner(jobs: int, lock: int, snapshot: int, language: str) -> Runner:
+def _runner(jobs: int, lock: int, snapshot_every: int, language: str) -> Runner:
     from mtloop.experiments.runners import InProcess, Processes
 
-    def here(work: Work) -> None:
-        deque(run_experiment(work.experiment, work.trace, snapshot, language, work.rows), maxlen=0)
+    def run(job: ExperimentJob) -> None:
+        deque(run_experiment(job.experiment, job.trace, snapshot_every, language, job.rows), maxlen=0)
 
-    return InProcess(here) if jobs == 1 else Processes(jobs, lock, snapshot)
+    return InProcess(run) if jobs == 1 else Processes(jobs, lock, snapshot_every)
 
 
-def _names(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     click.echo(line, err=True)

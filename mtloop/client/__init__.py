@@ -1,20 +1,20 @@
-"""Taking part in a task that a service runs: `run(task, learner, task.judge)`, wherever the references are."""
+"""Client for shared tasks: `run(task, learner, task.judge)` translates for a service that keeps the references."""
 
-from mtloop.client.answers import Judged, RunState, SourceSentence, TaskInfo
 from mtloop.client.client import Client
 from mtloop.client.failures import ClientError, Refused, Unreachable
 from mtloop.client.participation import participate, rejoin
+from mtloop.client.responses import RunState, SourceSentence, SubmissionResult, TaskInfo
 from mtloop.client.retry import Retry
 from mtloop.client.shared_task import Task
 
 __all__ = [
     "Client",
     "ClientError",
-    "Judged",
     "Refused",
     "Retry",
     "RunState",
     "SourceSentence",
+    "SubmissionResult",
     "Task",
     "TaskInfo",
     "Unreachable",

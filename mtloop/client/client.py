@@ -1,4 +1,4 @@
-"""A service, as a participant sees it: what the routes say, one method a route."""
+"""The HTTP API of a task service, one method per route."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from mtloop.client import answers
-from mtloop.client.answers import Judged, RunState, SourceSentence, TaskInfo
-from mtloop.client.failures import Lost, Refused
+from mtloop.client import responses
+from mtloop.client.failures import Refused, ResponseLost
+from mtloop.client.responses import RunState, SourceSentence, SubmissionResult, TaskInfo
 from mtloop.client.retry import Retry
 from mtloop.client.shared_task import Task
 from mtloop.client.transport import Transport, open_http
@@ -18,14 +18,14 @@ from mtloop.core.errors import UnknownName
 if TYPE_CHECKING:
     import httpx2
 
-DOUBTS = 10  # how often a request that must not be carried out twice is tried
+MAX_CREATE_ATTEMPTS = 10  # for a request that must not be executed twice
 
 
 class Client:
-    """Speaks to the service at an address, or through an `httpx2.Client` (a test client of the service is one).
+    """A client of the service at a URL, or behind an `httpx2.Client` (for example a test client of the service).
 
-    Every request waits for the service through restarts and rate limits, as long as `retry` allows; none is ever
-    carried out twice. `timeout` is that of one try, in seconds.
+    Every request is retried during restarts and rate limits, as long as `retry` allows. No request is executed twice.
+    `timeout` is the time limit of one attempt, in seconds.
 
         with Client("https://tasks.example.org", key) as client:
             task = client.join("dev")
@@ -41,66 +41,67 @@ class Client:
         timeout: float = 30.0,
         retry: Retry | None = None,
     ) -> None:
-        self._own = isinstance(service, str)
+        self._owns_http = isinstance(service, str)
         http = open_http(service, timeout) if isinstance(service, str) else service
         self._transport = Transport(http, key, retry or Retry())
 
     def tasks(self) -> list[TaskInfo]:
-        """The tasks that this key may see."""
-        answer = self._transport.request("GET", "/v1/tasks")
-        return [answers.task_info(item) for item in answers.listed(answer, "tasks")]
+        """Return the tasks that this key can access."""
+        response = self._transport.request("GET", "/v1/tasks")
+        return [responses.parse_task(item) for item in responses.get_list(response, "tasks")]
 
     def task(self, name: str) -> TaskInfo:
-        """One task; a wrong name answers with the right ones."""
+        """Return a task by name. Raise UnknownName, with the known names, if it does not exist."""
         try:
-            return answers.task_info(self._transport.request("GET", f"/v1/tasks/{quote(name, safe='')}"))
+            return responses.parse_task(self._transport.request("GET", f"/v1/tasks/{quote(name, safe='')}"))
         except Refused as refused:
             if refused.status == 404:
                 raise UnknownName("task", name, [task.name for task in self.tasks()]) from refused
             raise
 
     def runs(self, task: str | None = None) -> list[RunState]:
-        """My runs, of one task or of all."""
-        where = "/v1/runs" if task is None else f"/v1/runs?task={quote(task, safe='')}"
-        return [answers.run_state(item) for item in answers.listed(self._transport.request("GET", where), "runs")]
+        """Return the runs of this key, of one task or of all tasks."""
+        path = "/v1/runs" if task is None else f"/v1/runs?task={quote(task, safe='')}"
+        response = self._transport.request("GET", path)
+        return [responses.parse_run_state(item) for item in responses.get_list(response, "runs")]
 
     def run(self, run: str) -> RunState:
-        """How far a run has come."""
-        return answers.run_state(self._transport.request("GET", f"{_of(run)}"))
+        """Return the state of a run."""
+        return responses.parse_run_state(self._transport.request("GET", _run_path(run)))
 
     def start(self, task: str, name: str = "") -> RunState:
-        """A new run. Where the answer is lost, my runs tell whether it was started; it never is twice."""
-        name_of_task = self.task(task).name
-        before = {state.run for state in self.runs(name_of_task)}
-        path, body = f"/v1/tasks/{quote(name_of_task, safe='')}/runs", {"name": name} if name else {}
-        return self._once(path, body, lambda: _new(self.runs(name_of_task), before, name))
+        """Start a new run. If the response is lost, look for the new run in the list of runs before trying again."""
+        task_name = self.task(task).name
+        before = {state.run for state in self.runs(task_name)}
+        path, body = f"/v1/tasks/{quote(task_name, safe='')}/runs", {"name": name} if name else {}
+        return self._create_once(path, body, lambda: _find_new_run(self.runs(task_name), before, name))
 
     def next_pass(self, run: str) -> RunState:
-        """From the first sentence on again, where the task allows it."""
+        """Start the next pass from the first sentence, if the task allows it."""
         before = self.run(run).pass_number
-        return self._once(f"{_of(run)}/passes", {}, lambda: _later(self.run(run), before))
+        return self._create_once(f"{_run_path(run)}/passes", {}, lambda: _if_later_pass(self.run(run), before))
 
     def next(self, run: str) -> SourceSentence | None:
-        """The sentence to translate; the same one until it is translated, None at the end of the stream."""
+        """Return the current sentence, the same one until it is translated; None at the end of the stream."""
         try:
-            return answers.sentence(self._transport.request("GET", f"{_of(run)}/next"))
+            return responses.parse_sentence(self._transport.request("GET", f"{_run_path(run)}/next"))
         except Refused as refused:
             if refused.kind == "end-of-stream":
                 return None
             raise
 
-    def submit(self, run: str, sentence: str, translation: str) -> Judged:
-        """The reward of a translation. Asked for again with the same text, it is the same reward."""
+    def submit(self, run: str, sentence: str, translation: str) -> SubmissionResult:
+        """Submit a translation and return its reward. Submitting the same text again returns the same reward."""
         body = {"id": sentence, "translation": translation}
-        return answers.judged(self._transport.request("POST", f"{_of(run)}/translations", body))
+        return responses.parse_submission(self._transport.request("POST", f"{_run_path(run)}/translations", body))
 
     def join(self, task: str, run: str | None = None, *, name: str = "") -> Task:
-        """Take part: in a run of mine where it stands, else in a new one. The task is a stream and a judge."""
-        return Task(self, self.start(task, name) if run is None else self._mine(task, run))
+        """Resume `run`, or start a new run if it is None. The returned task is a stream and a judge."""
+        return Task(self, self.start(task, name) if run is None else self._existing_run(task, run))
 
     def close(self) -> None:
-        """Close the connections, unless they came with the client that was given."""
-        if self._own:
+        """Close the connections, unless the caller supplied the HTTP client."""
+        if self._owns_http:
             self._transport.http.close()
 
     def __enter__(self) -> Client:
@@ -112,35 +113,35 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self._transport.address!r})"
 
-    def _mine(self, task: str, run: str) -> RunState:
+    def _existing_run(self, task: str, run: str) -> RunState:
         state = self.run(run)
         if state.task != task:
-            raise UnknownName(f"run of task {task}", run, [mine.run for mine in self.runs(task)])
+            raise UnknownName(f"run of task {task}", run, [known.run for known in self.runs(task)])
         return state
 
-    def _once(self, path: str, body: dict[str, str], find: Callable[[], RunState | None]) -> RunState:
-        """Have something made once: after a lost answer, look whether it was made before asking again."""
+    def _create_once(self, path: str, body: dict[str, str], find: Callable[[], RunState | None]) -> RunState:
+        """Create a run or a pass exactly once. After a lost response, `find` it before trying again."""
         retry, attempt = self._transport.retry, 0
         while True:
             try:
-                return answers.run_state(self._transport.request("POST", path, dict(body), repeatable=False))
-            except Lost:
+                return responses.parse_run_state(self._transport.request("POST", path, dict(body), repeatable=False))
+            except ResponseLost:
                 retry.sleep(retry.wait(attempt))
-                if (made := find()) is not None:
-                    return made
+                if (created := find()) is not None:
+                    return created
                 attempt += 1
-                if attempt == DOUBTS:
+                if attempt == MAX_CREATE_ATTEMPTS:
                     raise
 
 
-def _of(run: str) -> str:
+def _run_path(run: str) -> str:
     return f"/v1/runs/{quote(run, safe='')}"
 
 
-def _new(runs: list[RunState], before: set[str], name: str) -> RunState | None:
-    """The run that was not there before; another's of the same key has another name, where names are given."""
+def _find_new_run(runs: list[RunState], before: set[str], name: str) -> RunState | None:
+    """Return the run that did not exist before. The name excludes a run that another process started with this key."""
     return next((state for state in runs if state.run not in before and state.name in (None, name)), None)
 
 
-def _later(state: RunState, before: int) -> RunState | None:
+def _if_later_pass(state: RunState, before: int) -> RunState | None:
     return state if state.pass_number > before else None

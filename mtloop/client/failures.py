@@ -1,12 +1,12 @@
-"""What can go wrong between a participant and a service.
+"""The errors of a request to a service.
 
     MtloopError
     └── ClientError
-        ├── Refused      the service said no; holds the HTTP status and the name of the problem
-        └── Unreachable  no answer, or none that makes sense
-            └── Lost     the request may have been carried out, its answer did not come
+        ├── Refused           the service refused the request; has the HTTP status and the problem type
+        └── Unreachable       no response, or an invalid response
+            └── ResponseLost  the request may have been executed, but its response was lost
 
-Only a `Refused` is the service's word: after the others nothing is known but that asking again is safe.
+Only `Refused` is a definite answer. After the other errors it is safe to repeat the request.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ URN = "urn:mtloop:"
 
 
 class ClientError(MtloopError):
-    """Catching it catches everything that a request to a service can end in."""
+    """Base class of all errors of a request to a service."""
 
 
 class Refused(ClientError):
-    """The service answered, and the answer is no.
+    """The service refused the request.
 
-    `kind` is the problem's name as the service gives it, without `urn:mtloop:`; empty where it gives none.
+    `kind` is the problem type of the response without `urn:mtloop:`, empty if the response has no such type.
 
     >>> refused = Refused(409, "urn:mtloop:already-translated", "Conflict", "this sentence has its reward")
     >>> refused.status, refused.kind, str(refused)
@@ -33,13 +33,13 @@ class Refused(ClientError):
     def __init__(self, status: int, kind: str = "", title: str = "", detail: str = "", body: str = "") -> None:
         self.status, self.title, self.detail, self.body = status, title, detail, body
         self.kind = kind.removeprefix(URN) if kind.startswith(URN) else ""
-        what = f"{status} {title}".strip()
-        super().__init__(f"the service refused ({what})" + (f": {detail}" if detail else ""))
+        reason = f"{status} {title}".strip()
+        super().__init__(f"the service refused ({reason})" + (f": {detail}" if detail else ""))
 
 
 class Unreachable(ClientError):
-    """There was no answer in the time allowed, or one that no such service gives."""
+    """The service did not respond in time, or the response is not that of an mtloop service."""
 
 
-class Lost(Unreachable):
-    """The request left, its answer did not come: it may have been carried out or not."""
+class ResponseLost(Unreachable):
+    """The request was sent, but the response was lost. The service may have executed the request or not."""

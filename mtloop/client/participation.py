@@ -1,8 +1,8 @@
-"""Taking part with a memory on disk: participant and service may each be killed at any moment.
+"""Take part in a task with a trace on disk. The participant and the service may be killed at any time.
 
-Beside `run.jsonl` lies `run.pending.json`, the proposal that is on its way to the service. If the participant is
-killed after the service gave its reward and before the trace has it, the same translation is submitted again and
-told the same reward: nothing is lost, nothing counts twice.
+The file `run.pending.json` next to `run.jsonl` contains the proposal that is being submitted. If the participant is
+killed after the service computed the reward and before the trace contains it, the same translation is submitted again
+and gets the same reward. So no reward is lost or counted twice.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from mtloop.client.failures import Refused
 from mtloop.client.shared_task import Task
 from mtloop.core import serialisation
-from mtloop.core.errors import InputError, TraceError, WireError
+from mtloop.core.errors import InputError, SerialisationError, TraceError
 from mtloop.core.protocols import Learner, Stateful, Stream
 from mtloop.core.record import record
-from mtloop.core.trace import Header, Trace, is_header
+from mtloop.core.trace import Header, Trace, is_trace_start
 from mtloop.core.types import JSON, Feedback, Fields, Learned, Proposal, Reward, Segment, Step, Truth
 
 if TYPE_CHECKING:
@@ -26,53 +26,58 @@ if TYPE_CHECKING:
 
 
 def rejoin(client: Client, path: str | Path, task: str, run: str | None = None) -> tuple[Task, dict[str, JSON]]:
-    """The run that the trace at `path` is of, else a new one (or `run`); and what the trace's header says of it."""
-    old = begun(Path(path))
-    if old is None:
-        joined = client.join(task, run) if run else _new(client, task)
-        return joined, {"task": task, "run": joined.run, "begun": joined.joined.done}
-    where: dict[str, JSON] = {name: old.header.config.get(name) for name in ("task", "run", "begun")}
-    if where["task"] != task or not isinstance(where["run"], str) or run not in (None, where["run"]):
-        raise TraceError(f"is of task {where['task']}, run {where['run']}; choose another name", path=path)
-    return client.join(task, where["run"]), where
+    """Resume the run of the trace at `path`. Without a trace, resume `run`, or start a new run if it is None.
+
+    The second value is the part of the trace header's config that describes the run: task, run and first_step, the
+    number of translations in the run before this trace.
+    """
+    trace = read_existing_trace(Path(path))
+    if trace is None:
+        joined = client.join(task, run) if run else _join_new(client, task)
+        return joined, {"task": task, "run": joined.run, "first_step": joined.initial_state.done}
+    config: dict[str, JSON] = {name: trace.header.config.get(name) for name in ("task", "run", "first_step")}
+    if config["task"] != task or not isinstance(config["run"], str) or run not in (None, config["run"]):
+        message = f"the trace belongs to task {config['task']}, run {config['run']}; choose another name"
+        raise TraceError(message, path=path)
+    return client.join(task, config["run"]), config
 
 
-def _new(client: Client, task: str) -> Task:
-    """A new run; where there may be no more, one that was killed before its first translation will do."""
+def _join_new(client: Client, task: str) -> Task:
+    """Start a new run. If the task allows no more runs, resume one that has no translations yet."""
     try:
         return client.join(task)
     except Refused as refused:
         if refused.kind != "no-more-runs":
             raise
-        mine = client.runs(task)
-    fresh = [state.run for state in mine if state.done == 0]
-    if not fresh:
-        names = ", ".join(state.run for state in mine)
-        raise InputError(f"task {task} allows no further run; take up one of yours with --run: {names}")
-    return client.join(task, fresh[-1])
+        runs = client.runs(task)
+    unused = [state.run for state in runs if state.done == 0]
+    if not unused:
+        names = ", ".join(state.run for state in runs)
+        raise InputError(f"task {task} allows no further run; resume one of your runs with --run: {names}")
+    return client.join(task, unused[-1])
 
 
 def participate(
     path: str | Path, header: Header, task: Task, learner: Learner, *, passes: int = 1, every: int = 100
 ) -> Iterator[Step]:
-    """`record` over a task: each step is written to `path`, an unfinished trace there is continued.
+    """Run `record` on a task: write each step to `path`, or resume an unfinished trace there.
 
-    The header's config holds what `rejoin` says of the run. A stream of fewer than `passes` passes is begun again,
-    in the same trace. All steps are yielded, the recorded ones first.
+    The header's config must contain the second value of `rejoin`. All `passes` passes go into the same trace. All
+    steps are yielded, first those that the trace already has.
     """
     path = Path(path)
-    trace, journal = begun(path), Journal(path.with_suffix(".pending.json"), task.run)
+    trace, pending_file = read_existing_trace(path), PendingProposalFile(path.with_suffix(".pending.json"), task.run)
     past = trace.steps if trace else []
-    lost = _lost(past, journal.read())
-    _check(path, header.config, task, len(past), len(past) + bool(lost))
-    stream = chain(_segments(past), _segments([Step(len(past), lost)] if lost else []), _passes(task, passes))
-    mind = Recalling(learner, lost) if lost else learner
-    yield from record(path, header, stream, mind, Submitting(task, journal), every=every)
-    journal.clear()
+    pending = _unrecorded(past, pending_file.read())
+    _check_progress(path, header.config, task, len(past), len(past) + bool(pending))
+    stream = chain(_segments(past), _segments([Step(len(past), pending)] if pending else []), _passes(task, passes))
+    resuming = ResubmittingLearner(learner, pending) if pending else learner
+    yield from record(path, header, stream, resuming, WriteAheadJudge(task, pending_file), every=every)
+    pending_file.clear()
 
 
-def begun(path: Path) -> Trace | None:
-    """The trace at `path`; None where there is none, or one that was cut off within its first line."""
+def read_existing_trace(path: Path) -> Trace | None:
+    """Return the trace at `path`, or None if there is no file or only an incomplete first line."""
     if not path.exists():
         return None
     try:
@@ -80,81 +85,82 @@ def begun(path: Path) -> Trace | None:
     except TraceError:
         with path.open("rb") as file:
             first = file.readline()
-        if is_header(first) and not first.endswith(b"\n"):
+        if is_trace_start(first) and not first.endswith(b"\n"):
             return None
         raise
 
 
-class Journal:
-    """The proposal that may have been submitted though no trace says so; a file of one object, or none."""
+class PendingProposalFile:
+    """A file with the proposal that may have been submitted but is not in the trace yet."""
 
     def __init__(self, path: Path, run: str) -> None:
         self.path, self.run = path, run
-        self._unfinished = path.with_suffix(".tmp")
+        self._temporary = path.with_suffix(".tmp")
 
     def write(self, proposal: Proposal) -> None:
-        """In place whole or not at all, whenever this process is killed."""
-        self._unfinished.write_bytes(serialisation.dumps({"run": self.run, "proposal": serialisation.encode(proposal)}))
-        self._unfinished.replace(self.path)
+        """Write the file atomically: if the process is killed, the file is complete or unchanged."""
+        self._temporary.write_bytes(serialisation.dumps({"run": self.run, "proposal": serialisation.encode(proposal)}))
+        self._temporary.replace(self.path)
 
     def read(self) -> Proposal | None:
-        """What was written for this run."""
+        """Return the proposal of this run, or None if there is no file or it belongs to another run."""
         if not self.path.exists():
             return None
         try:
-            noted = serialisation.loads(self.path.read_bytes())
-            return serialisation.decode(Proposal, noted.get("proposal")) if noted.get("run") == self.run else None
-        except WireError as error:
-            raise TraceError(f"holds no proposal: {error}; remove it", path=self.path) from error
+            content = serialisation.loads(self.path.read_bytes())
+            return serialisation.decode(Proposal, content.get("proposal")) if content.get("run") == self.run else None
+        except SerialisationError as error:
+            raise TraceError(f"the file has no valid proposal: {error}; remove the file", path=self.path) from error
 
     def clear(self) -> None:
-        for path in (self.path, self._unfinished):
+        for path in (self.path, self._temporary):
             path.unlink(missing_ok=True)
 
 
-class Submitting:
-    """The task's judge, with each proposal in the journal before it leaves."""
+class WriteAheadJudge:
+    """The judge of a task. It writes each proposal to the pending file before submitting it."""
 
-    def __init__(self, task: Task, journal: Journal) -> None:
-        self.task, self.journal = task, journal
+    def __init__(self, task: Task, pending_file: PendingProposalFile) -> None:
+        self.task, self.pending_file = task, pending_file
 
     def __call__(self, proposal: Proposal, truth: Truth | None) -> Reward:
-        self.journal.write(proposal)
+        self.pending_file.write(proposal)
         return self.task.judge(proposal, truth)
 
 
-class Recalling:
-    """A learner that says again what it said before it was killed, and from then on speaks for itself.
+class ResubmittingLearner:
+    """A learner that repeats one pending proposal for its segment, and delegates everything else.
 
-    What was submitted cannot be changed, and a learner that draws at random would say something else.
+    A submitted translation cannot be changed, and a learner with random draws would propose another text.
     """
 
-    def __init__(self, learner: Learner, said: Proposal) -> None:
-        self.learner, self.said = learner, said
+    def __init__(self, learner: Learner, pending: Proposal) -> None:
+        self.learner, self.pending = learner, pending
         if isinstance(learner, Stateful):
             self.save, self.load = learner.save, learner.load
 
     def propose(self, segment: Segment) -> Proposal:
-        return self.said if segment == self.said.segment else self.learner.propose(segment)
+        return self.pending if segment == self.pending.segment else self.learner.propose(segment)
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         return self.learner.learn(proposal, feedback)
 
 
-def _lost(past: Sequence[Step], noted: Proposal | None) -> Proposal | None:
-    """The noted proposal, if the trace does not have it."""
-    return None if noted is None or (past and past[-1].proposal.segment == noted.segment) else noted
+def _unrecorded(past: Sequence[Step], pending: Proposal | None) -> Proposal | None:
+    """Return the pending proposal if it is not the last step of the trace, else None."""
+    return None if pending is None or (past and past[-1].proposal.segment == pending.segment) else pending
 
 
-def _check(path: Path, where: Fields, task: Task, least: int, most: int) -> None:
-    """Trace and service must agree on how far the run has come, but for the one proposal on its way."""
-    first, done = where.get("begun"), task.joined.done
-    if not isinstance(first, int) or where.get("run") != task.run:
-        raise InputError("the header's config must hold what `rejoin` says of the run: task, run, begun")
+def _check_progress(path: Path, config: Fields, task: Task, least: int, most: int) -> None:
+    """Check that trace and service agree on the number of translations, except for one pending proposal."""
+    first, done = config.get("first_step"), task.initial_state.done
+    if not isinstance(first, int) or config.get("run") != task.run:
+        raise InputError("the header's config must contain the values that `rejoin` returns: task, run, first_step")
     if not least <= done - first <= most:
         raise TraceError(
-            f"holds {least} steps, but the service has {done} translations of run {task.run}: it went on elsewhere; "
-            f"take it up where it stands under another name (mtloop join --run {task.run} --out ...)",
+            f"the trace has {least} steps, but the service has {done} translations of run {task.run}: "
+            "the run was continued without this trace; "
+            f"resume it with a new trace (mtloop join --run {task.run} --out ...)",
             path=path,
         )
 

@@ -1,4 +1,4 @@
-"""When to ask again: soon, then later, never in step with everybody else, and not before the service says so."""
+"""When to retry a request: exponential backoff with full jitter; `Retry-After` is respected."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True)
 class Retry:
-    """`patience`: seconds after which a request is given up; waits double from `first` to at most `longest`.
+    """A request is retried for at most `patience` seconds. The maximum wait doubles from `first_wait` to `max_wait`.
 
-    A wait is drawn from between nothing and that (full jitter), so that participants whom one restart cut off do
-    not all come back at once. What the service asks for in `Retry-After` is waited out in full. `notice` hears why
-    and how long, before every wait.
+    Each wait is drawn uniformly between 0 and that maximum (full jitter), so that participants do not all come back at
+    once after a restart of the service. A `Retry-After` of the service is never shortened. `on_wait` is called before
+    every wait with the reason and the seconds.
     """
 
     patience: float = 120.0
-    first: float = 0.2
-    longest: float = 20.0
-    notice: Callable[[str, float], None] = lambda why, wait: None
+    first_wait: float = 0.2
+    max_wait: float = 20.0
+    on_wait: Callable[[str, float], None] = lambda reason, seconds: None
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
-    dice: random.Random = field(default_factory=random.Random, repr=False)
+    rng: random.Random = field(default_factory=random.Random, repr=False)
 
-    def wait(self, attempt: int, asked: float | None = None) -> float:
-        """Seconds to wait after failure number `attempt` (from 0)."""
-        if asked is not None:
-            return asked + self.dice.uniform(0, self.first)
-        return self.dice.uniform(0, min(self.longest, self.first * 2 ** min(attempt, 30)))
+    def wait(self, attempt: int, retry_after: float | None = None) -> float:
+        """Return the seconds to wait after failure number `attempt` (from 0)."""
+        if retry_after is not None:
+            return retry_after + self.rng.uniform(0, self.first_wait)
+        return self.rng.uniform(0, min(self.max_wait, self.first_wait * 2 ** min(attempt, 30)))
 
 
-def seconds_asked(header: str | None, now: datetime | None = None) -> float | None:
-    """What `Retry-After` asks for, in seconds or as a date; None when it says nothing that can be read.
+def parse_retry_after(header: str | None, now: datetime | None = None) -> float | None:
+    """Return the seconds of a `Retry-After` header, which is a number or a date; None if it is missing or invalid.
 
-    >>> seconds_asked("3"), seconds_asked(None), seconds_asked("soon")
+    >>> parse_retry_after("3"), parse_retry_after(None), parse_retry_after("soon")
     (3.0, None, None)
-    >>> seconds_asked("Wed, 01 Jan 2025 00:00:10 GMT", datetime(2025, 1, 1, tzinfo=UTC))
+    >>> parse_retry_after("Wed, 01 Jan 2025 00:00:10 GMT", datetime(2025, 1, 1, tzinfo=UTC))
     10.0
     """
     if header is None:

@@ -1,4 +1,4 @@
-"""One request, sent until it is answered or patience ends: the only place that knows HTTP."""
+"""Send HTTP requests with retries. No other module of the client uses HTTP."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mtloop.client.failures import Lost, Refused, Unreachable
-from mtloop.client.retry import Retry, seconds_asked
+from mtloop.client.failures import Refused, ResponseLost, Unreachable
+from mtloop.client.retry import Retry, parse_retry_after
 from mtloop.core import serialisation
-from mtloop.core.errors import InputError, WireError, need
+from mtloop.core.errors import InputError, SerialisationError, need
 from mtloop.core.types import JSON
 
 if TYPE_CHECKING:
     import httpx2
 
-TURNED_AWAY = {429, 503}  # said before anything was done
-IN_DOUBT = {408, 500, 502, 504}  # something may have been done
-LIBRARIES = ("httpx2", "httpx")  # the same interface, one the successor of the other
+NOT_EXECUTED = {429, 503}  # the service rejected the request before executing it
+MAYBE_EXECUTED = {408, 500, 502, 504}  # the service may have executed the request
+LIBRARIES = ("httpx2", "httpx")  # httpx2 is the successor of httpx, with the same interface
 
 
-class Again(Exception):
-    """A try that failed in a way that another may not. `done` says whether the request may have been carried out."""
+class RetryableError(Exception):
+    """A failure that a retry may solve. `executed` is true if the service may have executed the request."""
 
-    def __init__(self, why: str, *, done: bool, asked: float | None = None) -> None:
-        self.why, self.done, self.asked = why, done, asked
-        super().__init__(why)
+    def __init__(self, reason: str, *, executed: bool, retry_after: float | None = None) -> None:
+        self.reason, self.executed, self.retry_after = reason, executed, retry_after
+        super().__init__(reason)
 
 
 class Transport:
-    """Sends JSON to one service, with one key."""
+    """Send JSON requests to one service, with one API key."""
 
     def __init__(self, http: httpx2.Client, key: str | None, retry: Retry) -> None:
         self.http, self.retry = http, retry
@@ -44,22 +44,22 @@ class Transport:
     def request(
         self, method: str, path: str, body: Mapping[str, JSON] | None = None, *, repeatable: bool = True
     ) -> dict[str, JSON]:
-        """The answer to a request, asked for again until it comes.
+        """Send a request until a response arrives or `retry.patience` ends. Return the body of the response.
 
-        One that must not be carried out twice is not `repeatable`: it is sent again only where it surely was not
-        carried out, else `Lost` leaves it to the caller to find out.
+        A request that must not be executed twice is not `repeatable`. It is sent again only if it certainly was not
+        executed; otherwise ResponseLost is raised, and the caller must find out.
         """
         start, attempt = self.retry.clock(), 0
         while True:
             try:
                 return self._send(method, path, body)
-            except Again as again:
-                if again.done and not repeatable:
-                    raise Lost(f"{self.address}: {again.why}") from again
-                wait = self.retry.wait(attempt, again.asked)
+            except RetryableError as error:
+                if error.executed and not repeatable:
+                    raise ResponseLost(f"{self.address}: {error.reason}") from error
+                wait = self.retry.wait(attempt, error.retry_after)
                 if self.retry.clock() - start + wait > self.retry.patience:
-                    raise self._given_up(again) from again
-                self.retry.notice(again.why, wait)
+                    raise self._timeout(error) from error
+                self.retry.on_wait(error.reason, wait)
                 self.retry.sleep(wait)
             attempt += 1
 
@@ -70,76 +70,76 @@ class Transport:
         try:
             response = self.http.request(method, path, content=content, headers=headers)
         except (self._library.ConnectError, self._library.ConnectTimeout, self._library.PoolTimeout) as error:
-            raise Again(_said(error), done=False) from error
+            raise RetryableError(_message(error), executed=False) from error
         except (self._library.UnsupportedProtocol, self._library.InvalidURL) as error:
-            raise InputError(f"{self.address!r} is no address of a service: {error}") from error
+            raise InputError(f"{self.address!r} is not a service address: {error}") from error
         except self._library.TransportError as error:
-            raise Again(_said(error), done=True) from error
-        return _answer(response)
+            raise RetryableError(_message(error), executed=True) from error
+        return _body(response)
 
-    def _given_up(self, again: Again) -> Unreachable:
-        if again.asked is not None:
-            return Unreachable(f"{self.address} asks to wait {again.asked:.0f} s ({again.why}); come back later")
+    def _timeout(self, error: RetryableError) -> Unreachable:
+        if error.retry_after is not None:
+            return Unreachable(
+                f"{self.address} asks to wait {error.retry_after:.0f} s ({error.reason}); try again later"
+            )
         return Unreachable(
-            f"{self.address} gave no answer in {self.retry.patience:.0f} s ({again.why}); is it running?"
+            f"{self.address} did not respond in {self.retry.patience:.0f} s ({error.reason}); is it running?"
         )
 
 
 def checked_key(key: str) -> str:
-    """A key that can stand in a header."""
+    """Return the key. Raise InputError if it cannot be sent in a header."""
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError(
-            "the API key is empty or holds what no key holds; it is one line as `participant add` printed it"
-        )
+        raise InputError("the API key is empty or has invalid characters; give the line that `participant add` printed")
     return key
 
 
 def open_http(url: str, timeout: float) -> httpx2.Client:
-    """A connection pool to the service at `url`."""
+    """Return an HTTP client with a connection pool for the service at `url`."""
     library = need("httpx2", "client")
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         http: httpx2.Client = library.Client(base_url=url, timeout=timeout)
     except (ValueError, library.InvalidURL) as error:
-        raise InputError(f"{url!r} is no address of a service: {error}") from error
-    if not sound:
-        raise InputError(f"{url!r} is no address of a service; one looks like http://HOST:PORT or https://HOST")
+        raise InputError(f"{url!r} is not a service address: {error}") from error
+    if not valid:
+        raise InputError(f"{url!r} is not a service address; expected http://HOST:PORT or https://HOST")
     return http
 
 
 def library_of(http: object) -> ModuleType:
-    """The library whose client this is, for the errors that it raises."""
+    """Return the library of an HTTP client. Its exception classes are needed."""
     for kind in type(http).__mro__:
         if (root := kind.__module__.partition(".")[0]) in LIBRARIES:
             return need(root, "client")
     raise InputError(f"expected a URL or an httpx2.Client, not a {type(http).__name__}")
 
 
-def _answer(response: Any) -> dict[str, JSON]:
-    status, after = response.status_code, seconds_asked(response.headers.get("retry-after"))
-    if status in TURNED_AWAY or status in IN_DOUBT:
-        why = f"{status} {response.reason_phrase}".strip()
-        raise Again(why, done=status in IN_DOUBT, asked=after)
+def _body(response: Any) -> dict[str, JSON]:
+    status, retry_after = response.status_code, parse_retry_after(response.headers.get("retry-after"))
+    if status in NOT_EXECUTED or status in MAYBE_EXECUTED:
+        reason = f"{status} {response.reason_phrase}".strip()
+        raise RetryableError(reason, executed=status in MAYBE_EXECUTED, retry_after=retry_after)
     if not 200 <= status < 300:
         raise _refusal(response)
     try:
         return serialisation.loads(response.content)
-    except WireError as error:
-        raise Unreachable(f"{response.url} is no mtloop service: its answer is {error}") from error
+    except SerialisationError as error:
+        raise Unreachable(f"{response.url} is not an mtloop service; its response is invalid: {error}") from error
 
 
 def _refusal(response: Any) -> Refused:
-    """The problem as the service describes it; from anything else, its status alone."""
+    """Return the error described by the response, or only its status if it has no problem document."""
     try:
         problem = serialisation.loads(response.content)
-    except WireError:
+    except SerialisationError:
         problem = {}
     kind, title, detail = (str(problem.get(name) or "") for name in ("type", "title", "detail"))
     if (moved := response.headers.get("location")) is not None:
-        detail = f"the service is at {moved}; use that address"  # the key goes nowhere it was not meant for
+        detail = f"the service is at {moved}; use that address"  # a redirect is not followed: it would leak the key
     return Refused(response.status_code, kind, title or response.reason_phrase, detail, response.text)
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error) or type(error).__name__

@@ -1,6 +1,6 @@
-"""The vocabulary and the loop. Standard library only."""
+"""Types, protocols, the loop and the trace. Standard library only."""
 
-from mtloop.core.errors import InputError, MissingExtra, MtloopError, TraceError, UnknownName, WireError
+from mtloop.core.errors import InputError, MissingExtra, MtloopError, SerialisationError, TraceError, UnknownName
 from mtloop.core.loop import Blocks, Delay, Each, Schedule, replay, run
 from mtloop.core.protocols import Choice, Interactive, Judge, Learner, Metric, Policy, Stateful, Stop, Stream
 from mtloop.core.record import record
@@ -43,6 +43,7 @@ __all__ = [
     "Score",
     "Scores",
     "Segment",
+    "SerialisationError",
     "Stateful",
     "Step",
     "Stop",
@@ -52,7 +53,6 @@ __all__ = [
     "TraceWriter",
     "Truth",
     "UnknownName",
-    "WireError",
     "record",
     "replay",
     "run",

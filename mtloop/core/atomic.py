@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Atomic file writing: readers see the old file or the complete new one, never a part."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mtloop.core.errors import InputError
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write to that takes its name only when all of it is written; on any error the old one stays."""
-    path = Path(path).resolve()  # a link stays a link to what is written
+    """Open a temporary file that replaces `path` when the block ends; on any error the old file stays."""
+    path = Path(path).resolve()  # a symbolic link stays a link; its target is replaced
     if path.exists() and not path.is_file():
-        raise InputError("is no file that could be written", path=path)
+        raise InputError("is not a regular file and cannot be overwritten; choose another file name", path=path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:

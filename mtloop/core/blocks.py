@@ -1,4 +1,4 @@
-"""Cutting a stream into blocks of about so many source words: one rule for schedules, streams and curves."""
+"""Split a sequence into blocks by source words: the one rule that schedules, streams and curves share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def by_words(items: Iterable[T], words: int, source: Callable[[T], str]) -> Iterator[list[T]]:
-    """Cut after the item that fills a block, so that every block but the last holds at least `words`.
+def split_by_words(items: Iterable[T], words: int, source: Callable[[T], str]) -> Iterator[list[T]]:
+    """Yield blocks of at least `words` source words each; only the last block may have fewer.
 
-    >>> list(by_words(["a b", "c", "d e f", "g"], 3, str))
+    A block ends after the item that reaches the limit. `source` returns the source text of an item.
+
+    >>> list(split_by_words(["a b", "c", "d e f", "g"], 3, str))
     [['a b', 'c'], ['d e f'], ['g']]
     """
     block: list[T] = []

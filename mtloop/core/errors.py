@@ -1,13 +1,13 @@
-"""Every error that mtloop raises on purpose.
+"""The exceptions of mtloop.
 
     MtloopError
-    ├── InputError      a file or value from the user is wrong; names the file and line where there is one
-    │   ├── UnknownName  an unknown name; suggests the right ones
-    │   └── TraceError   a trace that cannot be read or continued
-    ├── WireError       an object that cannot become JSON, or JSON that is no such object
-    └── MissingExtra    an optional dependency is not installed; names the extra
+    ├── InputError          a file or value from the user is wrong; names the file and line if known
+    │   ├── UnknownName      an unknown name; suggests the closest known one
+    │   └── TraceError       a trace cannot be read or resumed
+    ├── SerialisationError  an object has no JSON form, or JSON does not describe the expected object
+    └── MissingExtra        an optional dependency is not installed; names the extra to install
 
-A message says what was wrong, what was expected and what to try, in one line.
+A message is one line. It states the problem, the expected input and a remedy.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from types import ModuleType
 
 
 class MtloopError(Exception):
-    """The root: catching it catches everything a user of mtloop can mend."""
+    """Base class: catch it to catch every error that the user of mtloop can correct."""
 
 
 class InputError(MtloopError):
-    """Something the user handed in is wrong.
+    """A file or value from the user is wrong.
 
     >>> str(InputError("line is empty", path="hyp.txt", line=3))
     'hyp.txt:3: line is empty'
@@ -32,12 +32,12 @@ class InputError(MtloopError):
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
         self.path, self.line = path, line
-        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(where + message)
+        location = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(location + message)
 
 
 class UnknownName(InputError):
-    """A name that no registry knows; the message offers the nearest and then all of them.
+    """A name that is not in a registry; the message suggests the closest name and lists all of them.
 
     >>> str(UnknownName("metric", "blue", ["bleu", "chrf"]))
     "unknown metric 'blue'; did you mean 'bleu'? known: bleu, chrf"
@@ -45,25 +45,25 @@ class UnknownName(InputError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(name.lower(), names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        closest = difflib.get_close_matches(name.lower(), names, n=1)
+        hint = f"; did you mean {closest[0]!r}?" if closest else ";"
         super().__init__(f"unknown {kind} {name!r}{hint} known: {', '.join(names)}")
 
 
 class TraceError(InputError):
-    """A trace that cannot be read, or that is of another run than the one it should continue."""
+    """A trace cannot be read, or it belongs to another run than the one to resume."""
 
 
-class WireError(MtloopError):
-    """An object that cannot be written as JSON, or JSON that does not describe such an object."""
+class SerialisationError(MtloopError):
+    """An object cannot be written as JSON, or JSON does not describe the expected object."""
 
 
 class MissingExtra(MtloopError):
-    """An optional library is not installed."""
+    """An optional dependency is not installed."""
 
 
 def need(module: str, extra: str) -> ModuleType:
-    """Import an optional library, or say in one line how to get it.
+    """Import and return an optional library; raise MissingExtra with the install command if it is absent.
 
     >>> need("json", "report").__name__
     'json'

@@ -1,4 +1,4 @@
-"""A learner proposes, a judge answers, the learner learns, a trace remembers."""
+"""The loop: a learner proposes, a judge gives feedback, the learner learns. Each turn is one step of the trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mtloop.core.blocks import by_words
+from mtloop.core.blocks import split_by_words
 from mtloop.core.errors import TraceError
 from mtloop.core.protocols import Judge, Learner, ObservingJudge, Stream
 from mtloop.core.types import Feedback, Learned, Proposal, Segment, Step, Truth
@@ -16,7 +16,7 @@ from mtloop.core.types import Feedback, Learned, Proposal, Segment, Step, Truth
 def run(
     stream: Stream, learner: Learner, judge: Judge, *, schedule: Schedule | None = None, past: Sequence[Step] = ()
 ) -> Iterator[Step]:
-    """The loop, as a generator of steps. With the default schedule it is this for-loop:
+    """Run the loop and yield one step per segment. With the default schedule it is this for-loop:
 
         for index, (segment, truth) in enumerate(stream):
             proposal = learner.propose(segment)
@@ -24,54 +24,54 @@ def run(
             learned = learner.learn(proposal, feedback) if feedback else None
             yield Step(index, proposal, feedback, learned, truth)
 
-    `past` holds the steps of an interrupted run of the same stream: they are learned again from the record
-    (nothing is proposed or judged twice) and only what comes after them is yielded.
+    To resume an interrupted run of the same stream, pass its steps as `past`. The learner learns them again from the
+    record, without new proposals and new feedback. Only the steps after them are yielded.
     """
-    return Turns(stream, learner, judge, past).steps(schedule or Each())
+    return LoopRun(stream, learner, judge, past).steps(schedule or Each())
 
 
 def replay(lessons: Iterable[Step], learner: Learner) -> int:
-    """Teach a learner what a trace holds (`trace.lessons()`, or plain steps); returns the number of lessons."""
-    taught = 0
+    """Teach a learner the recorded feedback of `trace.lessons()` or of any steps; return the number of lessons."""
+    count = 0
     for step in lessons:
         if step.feedback is not None:
             learner.learn(step.proposal, step.feedback)
-            taught += 1
-    return taught
+            count += 1
+    return count
 
 
 class Turn:
-    """One segment on its way through the loop; what the record already holds is not done again."""
+    """One segment in the loop. For a recorded segment, the proposal and the feedback come from the record."""
 
-    def __init__(self, turns: Turns, index: int, segment: Segment, truth: Truth | None) -> None:
-        self._turns, self.index, self.segment, self.truth = turns, index, segment, truth
-        self._recorded = turns.recorded(index, segment)
+    def __init__(self, loop: LoopRun, index: int, segment: Segment, truth: Truth | None) -> None:
+        self._loop, self.index, self.segment, self.truth = loop, index, segment, truth
+        self._recorded = loop.recorded(index, segment)
         self.proposal: Proposal | None = None
         self.feedback: Feedback | None = None
         self.learned: Learned | None = None
 
     def propose(self) -> None:
-        self.proposal = self._recorded.proposal if self._recorded else self._turns.learner.propose(self.segment)
+        self.proposal = self._recorded.proposal if self._recorded else self._loop.learner.propose(self.segment)
 
     def judge(self) -> None:
-        shown = self.proposal or Proposal(self.segment, text="")
-        self.feedback = self._recorded.feedback if self._recorded else self._turns.judge(shown, self.truth)
-        if isinstance(self._turns.judge, ObservingJudge):
-            self._turns.judge.observe(Step(self.index, shown, self.feedback))
+        proposal = self.proposal or Proposal(self.segment, text="")
+        self.feedback = self._recorded.feedback if self._recorded else self._loop.judge(proposal, self.truth)
+        if isinstance(self._loop.judge, ObservingJudge):
+            self._loop.judge.observe(Step(self.index, proposal, self.feedback))
 
     def learn(self) -> None:
         if self.feedback is not None:
-            self.learned = self._turns.learn(self.index, self.proposal or Proposal(self.segment, ""), self.feedback)
+            self.learned = self._loop.learn(self.index, self.proposal or Proposal(self.segment, ""), self.feedback)
 
     def step(self) -> Step:
-        assert self.proposal is not None, "a schedule must propose before it lets a turn go"
+        assert self.proposal is not None, "a schedule must call propose before it yields a turn"
         return Step(self.index, self.proposal, self.feedback, self.learned, self.truth)
 
 
-class Turns:
-    """The stream as turns, with the record of an earlier try (`past`) standing in for learner and judge.
+class LoopRun:
+    """One run of the loop. The steps of an interrupted run (`past`) replace the learner's and the judge's answers.
 
-    `lessons` counts how far the learner has come: a learner restored from a snapshot starts there.
+    `lessons`: the learner has learned the feedback of all steps before this index (0: a new learner; more: a snapshot).
     """
 
     def __init__(
@@ -80,26 +80,35 @@ class Turns:
         self._stream, self.learner, self.judge, self._past, self.lessons = stream, learner, judge, past, lessons
 
     def steps(self, schedule: Schedule) -> Iterator[Step]:
-        seen = -1
-        for turn in schedule.order(self._turns()):
-            seen = turn.index
+        """Yield the steps after `past`. Raise TraceError if the stream is shorter than `past`."""
+        last = -1
+        for turn in schedule.process(self._turns()):
+            last = turn.index
             if turn.index >= len(self._past):
                 yield turn.step()
-        if seen + 1 < len(self._past):
-            raise TraceError(f"the trace holds {len(self._past)} steps, the stream only {seen + 1} segments")
+        if last + 1 < len(self._past):
+            raise TraceError(
+                f"the trace has {len(self._past)} steps, but the stream has only {last + 1} segments; "
+                "use the data of the recorded run"
+            )
 
     def _turns(self) -> Iterator[Turn]:
         return (Turn(self, i, segment, truth) for i, (segment, truth) in enumerate(self._stream))
 
     def recorded(self, index: int, segment: Segment) -> Step | None:
+        """Return the recorded step of this index, or None. Raise TraceError if it has another segment."""
         if index >= len(self._past):
             return None
         step = self._past[index]
         if step.proposal.segment != segment:
-            raise TraceError(f"step {index} of the trace is of another stream (segment {step.proposal.segment.id!r})")
+            raise TraceError(
+                f"step {index} of the trace comes from another stream: it has segment {step.proposal.segment.id!r}, "
+                f"the stream has {segment.id!r}; use the data of the recorded run"
+            )
         return step
 
     def learn(self, index: int, proposal: Proposal, feedback: Feedback) -> Learned | None:
+        """Let the learner learn, except from a step that it has learned before."""
         if index < self.lessons:
             return self._past[index].learned
         learned = self.learner.learn(proposal, feedback)
@@ -108,19 +117,20 @@ class Turns:
 
 
 class Schedule(Protocol):
-    """When to learn. `order` takes each turn through propose, judge and learn, and lets it go when it is done.
+    """Decides when the learner learns.
 
-    Turns must learn in the order of the stream.
+    `process` calls propose, judge and learn on each turn, in any order that keeps learning in stream order. It yields
+    each turn when it is complete.
     """
 
-    def order(self, turns: Iterator[Turn]) -> Iterator[Turn]: ...
+    def process(self, turns: Iterator[Turn]) -> Iterator[Turn]: ...
 
 
 @dataclass(frozen=True)
 class Each:
-    """Learn from every segment before the next is proposed."""
+    """Learn from every segment before the next one is proposed."""
 
-    def order(self, turns: Iterator[Turn]) -> Iterator[Turn]:
+    def process(self, turns: Iterator[Turn]) -> Iterator[Turn]:
         for turn in turns:
             turn.propose()
             turn.judge()
@@ -130,43 +140,43 @@ class Each:
 
 @dataclass(frozen=True)
 class Delay:
-    """Judged at once, learned `k` segments later, as when a translator works ahead of the engine."""
+    """Judge at once and learn `k` segments later, as when a translator works ahead of the engine."""
 
     k: int
 
-    def order(self, turns: Iterator[Turn]) -> Iterator[Turn]:
+    def process(self, turns: Iterator[Turn]) -> Iterator[Turn]:
         waiting: deque[Turn] = deque()
         for turn in turns:
             turn.propose()
             turn.judge()
             waiting.append(turn)
             if len(waiting) > self.k:
-                yield self._taught(waiting.popleft())
+                yield self._learn(waiting.popleft())
         for turn in waiting:
-            yield self._taught(turn)
+            yield self._learn(turn)
 
     @staticmethod
-    def _taught(turn: Turn) -> Turn:
+    def _learn(turn: Turn) -> Turn:
         turn.learn()
         return turn
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Learn at the end of every block of about `words` source words (the 2012 protocol).
+    """Learn at the end of every block of at least `words` source words (the 2012 protocol).
 
-    `unfair` learns each block before translating it, to show what memorising looks like.
+    `unfair`: learn each block before translating it. This shows the effect of memorisation.
     """
 
     words: int
     unfair: bool = False
 
-    def order(self, turns: Iterator[Turn]) -> Iterator[Turn]:
-        for block in by_words(turns, self.words, lambda turn: turn.segment.source):
-            yield from self._unfairly(block) if self.unfair else self._fairly(block)
+    def process(self, turns: Iterator[Turn]) -> Iterator[Turn]:
+        for block in split_by_words(turns, self.words, lambda turn: turn.segment.source):
+            yield from self._learn_first(block) if self.unfair else self._propose_first(block)
 
     @staticmethod
-    def _fairly(block: list[Turn]) -> Iterator[Turn]:
+    def _propose_first(block: list[Turn]) -> Iterator[Turn]:
         for turn in block:
             turn.propose()
             turn.judge()
@@ -175,7 +185,7 @@ class Blocks:
             yield turn
 
     @staticmethod
-    def _unfairly(block: list[Turn]) -> Iterator[Turn]:
+    def _learn_first(block: list[Turn]) -> Iterator[Turn]:
         for turn in block:
             turn.judge()
             turn.learn()

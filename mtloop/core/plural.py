@@ -1,12 +1,12 @@
-"""Numbers with their nouns."""
+"""English plurals for messages."""
 
 from __future__ import annotations
 
 
-def many(number: float, noun: str) -> str:
-    """A number and what it counts.
+def pluralise(number: float, noun: str) -> str:
+    """Return a number with its noun, in the singular for 1 and in the plural otherwise.
 
-    >>> many(1, "point"), many(2.5, "point")
+    >>> pluralise(1, "point"), pluralise(2.5, "point")
     ('1 point', '2.5 points')
     """
     return f"{number:g} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,7 @@
-"""Processes of our own, which end when we are told to end: nobody is left behind to write what we would write again."""
+"""Child processes that stop together with their parent.
+
+An orphaned child would keep writing files that a restarted parent writes again.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,23 @@ from typing import Any
 
 
 class ChildProcesses:
-    """A `with` block: whatever breaks it off, an interrupt, SIGTERM or an error, ends the processes begun in it.
+    """Context manager: an interrupt, SIGTERM or any exception in its block terminates the processes started in it.
 
-    with ThreadPoolExecutor(2) as pool, Children() as children:
+    with ThreadPoolExecutor(2) as pool, ChildProcesses() as children:
         list(pool.map(children.run, commands))
     """
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._lock, self._ended = threading.Lock(), False
-        self._before: Any = None
+        self._lock, self._terminated = threading.Lock(), False
+        self._previous_handler: Any = None
 
-    def run(self, arguments: Sequence[str], **how: Any) -> subprocess.CompletedProcess[bytes]:
-        """As `subprocess.run`."""
+    def run(self, arguments: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        """Run a command like `subprocess.run`; raise InterruptedError after termination."""
         with self._lock:
-            if self._ended:
+            if self._terminated:
                 raise InterruptedError
-            process = subprocess.Popen(arguments, **how)
+            process = subprocess.Popen(arguments, **options)
             self._running.add(process)
         try:
             out, err = process.communicate()
@@ -39,23 +42,23 @@ class ChildProcesses:
 
     def __enter__(self) -> ChildProcesses:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, _leave)
+            self._previous_handler = signal.signal(signal.SIGTERM, _exit_on_signal)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)
+        if self._previous_handler is not None:
+            signal.signal(signal.SIGTERM, self._previous_handler)
         if error is not None:
-            self._end()
+            self._terminate()
 
-    def _end(self) -> None:
+    def _terminate(self) -> None:
         with self._lock:
-            self._ended = True
+            self._terminated = True
             for process in self._running:
                 process.terminate()
         for child in multiprocessing.active_children():
             child.terminate()
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)

@@ -1,4 +1,4 @@
-"""The four parts anyone can replace: learner, judge, policy, metric. Small protocols, no base classes."""
+"""The replaceable parts: learner, judge, policy and metric. They are protocols; no base class is needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Stream: TypeAlias = Iterable[tuple[Segment, Truth | None]]
 
 @runtime_checkable
 class Learner(Protocol):
-    """Proposes a translation, and learns from what it hears of it. `propose` leaves no mark on the learner."""
+    """Proposes a translation and learns from the feedback. `propose` does not change the learner."""
 
     def propose(self, segment: Segment) -> Proposal: ...
 
@@ -27,7 +27,7 @@ class Learner(Protocol):
 
 @runtime_checkable
 class Stateful(Protocol):
-    """A learner that can be put on disk and taken up again, exactly as it was."""
+    """A learner whose state can be saved to a folder and loaded again without any loss."""
 
     def save(self, folder: Path) -> None: ...
 
@@ -36,21 +36,21 @@ class Stateful(Protocol):
 
 @runtime_checkable
 class Interactive(Protocol):
-    """A learner that completes what the translator has begun."""
+    """A learner that completes a translation from the prefix that the translator has typed."""
 
     def propose(self, segment: Segment, prefix: str = "") -> Proposal: ...
 
 
 @runtime_checkable
 class SupportsForget(Protocol):
-    """A learner that can undo one lesson in place; False when it cannot undo that one."""
+    """A learner that can undo one lesson in place; `forget` returns False if it cannot undo that lesson."""
 
     def forget(self, index: int) -> bool: ...
 
 
 @runtime_checkable
 class DeclaresFeedback(Protocol):
-    """A learner that says which kinds of feedback teach it anything; with none, it never learns."""
+    """A learner that lists the kinds of feedback it learns from; an empty tuple means that it never learns."""
 
     @property
     def learns_from(self) -> tuple[type[Feedback], ...]: ...
@@ -58,25 +58,25 @@ class DeclaresFeedback(Protocol):
 
 @runtime_checkable
 class Judge(Protocol):
-    """Answers a proposal; None when it has nothing to say."""
+    """Returns feedback for a proposal, or None if it has none."""
 
     def __call__(self, proposal: Proposal, truth: Truth | None) -> Feedback | None: ...
 
 
 @runtime_checkable
 class ObservingJudge(Judge, Protocol):
-    """A judge whose answers depend on what was shown before; rebuilt by observing the trace again."""
+    """A judge whose feedback depends on earlier steps; a resumed run shows it the recorded steps again."""
 
     def observe(self, step: Step) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A system that a policy chose, with the probability of that choice where it is random.
+    """A system that a policy chose, with the probability of that choice (None: the choice was not random).
 
-    `asked` are the systems whose translations people should rate (only the chosen one, if it names none); `segment` is
-    the one it was made for, so that ratings of one segment that come one by one are known to belong together.
-    `context` holds what a contextual policy saw of it.
+    `asked`: the systems whose translations people should rate; empty means only the chosen one. `segment`: the id of
+    the segment, so that separate ratings of one segment can be matched. `context`: the features of the segment that a
+    contextual policy used.
     """
 
     system: str
@@ -89,9 +89,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A policy's word that it has seen enough: the best systems, and how sure it is.
+    """A policy's decision to stop rating: the best systems and the confidence, between 0 and 1.
 
-    `within` is the difference it calls a tie: none of `best` is worse than any other system by more than that.
+    `within`: score differences up to this count as ties; no system in `best` is worse than any other by more than this.
     """
 
     best: tuple[str, ...]
@@ -101,9 +101,10 @@ class Stop:
 
 @runtime_checkable
 class Policy(Protocol):
-    """Chooses one of several systems, and learns which to trust. `choose` leaves no mark on the policy.
+    """Chooses one of several systems and learns which are best. `choose` does not change the policy.
 
-    Scores are in [0, 1]; a system that is absent from them was not rated. `weights` is what it ranks the systems by.
+    Scores are in [0, 1]; a system without a score was not rated. `weights` returns the values by which the policy ranks
+    the systems. `verdict` returns a `Stop` when the ratings suffice, else None.
     """
 
     def choose(self, context: Segment, rng: random.Random) -> Choice: ...
@@ -117,7 +118,7 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Metric(Protocol):
-    """Reads a number off the steps of a trace."""
+    """Computes a score from the steps of a trace."""
 
     @property
     def name(self) -> str: ...

@@ -1,7 +1,7 @@
-"""The loop with a memory on disk: killed at any moment and started again, it ends with the same trace.
+"""The loop with its trace on disk: a run that is killed at any moment and started again writes the same trace.
 
-Beside `run.jsonl` lies `run.state/`, a folder a snapshot, named after the number of lessons in it. A snapshot
-is written under another name and renamed, so one that has its name is whole.
+The snapshots of the learner for `run.jsonl` are in the folder `run.state/`. Each snapshot is a subfolder, named after
+the number of lessons in it. It is written as `unfinished` and then renamed, so a numbered folder is complete.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mtloop.core.loop import Each, Schedule, Turns
+from mtloop.core.loop import Each, LoopRun, Schedule
 from mtloop.core.protocols import Judge, Learner, Stateful, Stream
 from mtloop.core.trace import Header, TraceWriter
 from mtloop.core.types import Feedback, Learned, Proposal, Segment, Step
 
-KEPT = 2  # an older one to fall back on, when a crash took the end of the trace with it
+MAX_SNAPSHOTS = 2  # the older one is the fallback if a crash lost the end of the trace
 
 
 def record(
@@ -30,52 +30,53 @@ def record(
     every: int = 100,
     until: int | None = None,
 ) -> Iterator[Step]:
-    """`run`, with each step written to `path` before it is yielded; an unfinished trace there is continued.
+    """Run the loop and write each step to the trace at `path` before yielding it; resume an unfinished trace.
 
-    All steps are yielded, the recorded ones first, so a progress display sees the whole run. A learner that can
-    `save` leaves a snapshot every `every` steps; one that cannot is taught the record again. `until` stops
-    after so many steps in all, with a snapshot: whoever goes on from there learns nothing twice.
+    All steps are yielded, the recorded ones first, so that a progress display covers the whole run. A learner that is
+    `Stateful` is saved every `every` steps; any other learner learns the whole record again when the run is resumed.
+    `until` stops the run after this number of steps in total and saves the learner, so that a resumed run learns
+    nothing twice (None: run to the end).
     """
-    with TraceWriter(path, header, alone=True) as trace:
+    with TraceWriter(path, header, exclusive=True) as trace:
         snapshots = Snapshots(Path(path))
         if not trace.past:
-            snapshots.clear()  # they are of an earlier run under this name
+            snapshots.clear()  # left by an earlier run with the same file name
         yield from trace.past
         if until is not None and len(trace.past) >= until:
             return
         schedule = schedule or Each()
         restored = snapshots.restore(learner, lessons_before_next(trace.past, schedule))
-        turns = Turns(stream, learner, judge, trace.past, restored)
-        for step in turns.steps(schedule):
+        loop = LoopRun(stream, learner, judge, trace.past, restored)
+        for step in loop.steps(schedule):
             trace.write(step)
             yield step
             if (step.index + 1) % every == 0 or step.index + 1 == until:
-                snapshots.save(learner, turns.lessons)
+                snapshots.save(learner, loop.lessons)
             if step.index + 1 == until:
                 return
 
 
 def lessons_before_next(past: Sequence[Step], schedule: Schedule) -> int:
-    """How many lessons the learner had when it proposed the first segment that the record lacks.
+    """Return the number of lessons that the learner had when it proposed the first segment after the record.
 
-    A snapshot with more of them knows too much: under `Delay` and `Blocks` the next proposals were made
-    before the last recorded lessons were learned. Found by running the schedule over the record alone.
+    A snapshot with more lessons must not be used: under `Delay` and `Blocks`, the next proposals were made before the
+    last recorded lessons were learned. The number is found by a dry run of the schedule over the record.
     """
-    probe = _Probe()
+    counter = _LessonCounter()
     stream = [*((step.proposal.segment, None) for step in past), (Segment("", ""), None)]
-    probe.turns = Turns(stream, probe, lambda proposal, truth: None, past)
-    deque(probe.turns.steps(schedule), maxlen=0)
-    return min(probe.lessons, len(past))
+    counter.loop = LoopRun(stream, counter, lambda proposal, truth: None, past)
+    deque(counter.loop.steps(schedule), maxlen=0)
+    return min(counter.lessons, len(past))
 
 
-class _Probe:
-    """Learns nothing, and notes how many lessons came before the one proposal it is asked for."""
+class _LessonCounter:
+    """A learner that learns nothing and notes the number of lessons before its only proposal."""
 
-    turns: Turns
+    loop: LoopRun
     lessons = 0
 
     def propose(self, segment: Segment) -> Proposal:
-        self.lessons = self.turns.lessons
+        self.lessons = self.loop.lessons
         return Proposal(segment, text="")
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
@@ -83,37 +84,38 @@ class _Probe:
 
 
 class Snapshots:
-    """The states of one run's learner."""
+    """The saved states of the learner of one run."""
 
     def __init__(self, trace: Path) -> None:
         self.folder = trace.with_name(trace.stem + ".state")
 
     def clear(self) -> None:
+        """Delete all snapshots."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def save(self, learner: Learner, lessons: int) -> None:
-        """Put the learner on disk, whole or not at all, and let the oldest go."""
+        """Save a `Stateful` learner atomically, then delete all but the newest MAX_SNAPSHOTS snapshots."""
         if not isinstance(learner, Stateful):
             return
         unfinished = self.folder / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         learner.save(unfinished)
-        shutil.rmtree(self._of(lessons), ignore_errors=True)
-        unfinished.rename(self._of(lessons))
-        for number in self._numbers()[:-KEPT]:
-            shutil.rmtree(self._of(number))
+        shutil.rmtree(self._path(lessons), ignore_errors=True)
+        unfinished.rename(self._path(lessons))
+        for old in self._saved_lessons()[:-MAX_SNAPSHOTS]:
+            shutil.rmtree(self._path(old))
 
-    def restore(self, learner: Learner, most: int) -> int:
-        """Load the newest state of at most so many lessons; returns the number of lessons in it."""
-        covered = [number for number in self._numbers() if number <= most]
-        if not covered or not isinstance(learner, Stateful):
+    def restore(self, learner: Learner, max_lessons: int) -> int:
+        """Load the newest snapshot with at most `max_lessons` lessons; return its number of lessons (0: none)."""
+        usable = [lessons for lessons in self._saved_lessons() if lessons <= max_lessons]
+        if not usable or not isinstance(learner, Stateful):
             return 0
-        learner.load(self._of(covered[-1]))
-        return covered[-1]
+        learner.load(self._path(usable[-1]))
+        return usable[-1]
 
-    def _of(self, lessons: int) -> Path:
+    def _path(self, lessons: int) -> Path:
         return self.folder / f"{lessons:09d}"
 
-    def _numbers(self) -> list[int]:
+    def _saved_lessons(self) -> list[int]:
         return sorted(int(child.name) for child in self.folder.glob("*") if child.name.isdigit())

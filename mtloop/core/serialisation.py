@@ -1,6 +1,6 @@
-"""The JSON form of every noun: one line each, fields that hold their default left out.
+"""The JSON form of the types in `mtloop.core.types`: one line per object, without fields that have their default value.
 
-Equal objects are equal bytes: keys come in field order, text is UTF-8 as it is, numbers as Python prints them.
+Equal objects give equal bytes: keys are in field order, text is unescaped UTF-8, numbers are written as Python's repr.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar
 
-from mtloop.core.errors import WireError
+from mtloop.core.errors import SerialisationError
 from mtloop.core.types import (
     JSON,
     Feedback,
@@ -36,7 +36,7 @@ _FEEDBACK_NAMES: dict[type, str] = {kind: name for name, kind in FEEDBACK.items(
 
 
 def encode(value: object) -> JSON:
-    """A noun as plain JSON.
+    """Return the JSON form of a value: a dataclass becomes an object, feedback also gets its `kind`.
 
     >>> encode(Segment("1", "Save the file."))
     {'id': '1', 'source': 'Save the file.'}
@@ -44,66 +44,67 @@ def encode(value: object) -> JSON:
     {'kind': 'reward', 'value': 0.5}
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return tagged(_FEEDBACK_NAMES.get(type(value)), value)
+        return encode_tagged(_FEEDBACK_NAMES.get(type(value)), value)
     if isinstance(value, Mapping):
         return {str(k): encode(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [encode(v) for v in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise WireError(f"{type(value).__name__} has no JSON form")
+    raise SerialisationError(f"{type(value).__name__} has no JSON form; expected a dataclass or plain JSON values")
 
 
-def tagged(kind: str | None, value: Any) -> dict[str, JSON]:
-    """A noun's fields as a JSON object that says its kind first."""
+def encode_tagged(kind: str | None, value: Any) -> dict[str, JSON]:
+    """Return the fields of a dataclass as a JSON object whose first key is `kind` (None: no such key)."""
     body = {f.name: encode(v) for f in fields(value) if not _is_default(f, v := getattr(value, f.name))}
     return {"kind": kind, **body} if kind else body
 
 
 def dumps(value: object) -> bytes:
-    """One line of UTF-8 JSON, without the newline; NaN, infinities and lone surrogates are refused."""
+    """Return one line of UTF-8 JSON without the newline; raise SerialisationError for NaN, infinity and surrogates."""
     try:
         return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (ValueError, UnicodeEncodeError) as error:
-        raise WireError(f"cannot be written as JSON: {error}") from error
+        raise SerialisationError(f"cannot be written as JSON: {error}") from error
 
 
 def loads(line: bytes | str) -> dict[str, JSON]:
-    """One JSON object, strictly: no NaN, no other type at the top."""
+    """Parse one JSON object; raise SerialisationError for any other type, NaN or infinity."""
     try:
-        value = json.loads(line, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(line, parse_constant=_reject_constant, parse_float=_finite_float)
     except (ValueError, RecursionError) as error:
-        raise WireError(f"not JSON: {error}") from error
+        raise SerialisationError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise WireError(f"expected a JSON object, found {type(value).__name__}")
+        raise SerialisationError(f"expected a JSON object, found {type(value).__name__}")
     return value
 
 
 def decode(kind: type[T], value: JSON) -> T:
-    """The noun that `encode` wrote, every field checked against its annotation.
+    """Return the object that `encode` wrote; check every field against its annotation.
 
     >>> decode(Truth, {"references": ["Speichern."]})
     Truth(references=('Speichern.',), scores={})
     """
     if not isinstance(value, dict):
-        raise WireError(f"a {kind.__name__} is a JSON object, found {type(value).__name__}")
+        raise SerialisationError(f"expected a JSON object for a {kind.__name__}, found {type(value).__name__}")
     known = {f.name: str(f.type) for f in fields(kind)}  # type: ignore[arg-type]
     if unknown := value.keys() - known.keys():
-        raise WireError(f"a {kind.__name__} has no field {', '.join(sorted(unknown))}")
+        names = ", ".join(sorted(unknown))
+        raise SerialisationError(f"a {kind.__name__} has no field {names}; its fields are {', '.join(known)}")
     try:
-        return kind(**{name: _READ[known[name]](item) for name, item in value.items()})
+        return kind(**{name: _DECODERS[known[name]](item) for name, item in value.items()})
     except TypeError as error:
-        raise WireError(f"not a {kind.__name__}: {error}") from error
+        raise SerialisationError(f"not a valid {kind.__name__}: {error}") from error
 
 
 def decode_feedback(value: JSON) -> Feedback | None:
-    """Feedback says its own kind."""
+    """Return the feedback of the type that its `kind` names; None stays None."""
     if value is None:
         return None
     body = dict(value) if isinstance(value, dict) else {}
     kind = FEEDBACK.get(str(body.pop("kind", None)))
     if kind is None:
-        raise WireError(f"feedback has a kind: one of {', '.join(FEEDBACK)}")
+        raise SerialisationError(f"feedback needs a kind: one of {', '.join(FEEDBACK)}")
     return decode(kind, body)
 
 
@@ -113,22 +114,22 @@ def _is_default(spec: Field[Any], value: object) -> bool:
     return spec.default_factory is not MISSING and value == spec.default_factory()
 
 
-def _finite(text: str) -> float:
+def _finite_float(text: str) -> float:
     value = float(text)
-    return value if math.isfinite(value) else _refuse(text)
+    return value if math.isfinite(value) else _reject_constant(text)
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a number that JSON knows")
+def _reject_constant(constant: str) -> float:
+    raise ValueError(f"{constant} is not a valid JSON number; expected a finite number")
 
 
-def _one_of(*kinds: type) -> Callable[[JSON], Any]:
-    def read(value: JSON) -> Any:
+def _decoder_of(*kinds: type) -> Callable[[JSON], Any]:
+    def check(value: JSON) -> Any:
         if isinstance(value, bool) or not isinstance(value, kinds):
-            raise WireError(f"expected {' or '.join(kind.__name__ for kind in kinds)}, found {value!r:.40}")
+            raise SerialisationError(f"expected {' or '.join(kind.__name__ for kind in kinds)}, found {value!r:.40}")
         return value
 
-    return read
+    return check
 
 
 def _texts(value: JSON) -> tuple[str, ...]:
@@ -143,15 +144,15 @@ def _strings(value: JSON) -> dict[str, str]:
     return {key: _text(item) for key, item in _object(value).items()}
 
 
-def _or_none(read: Callable[[JSON], Any]) -> Callable[[JSON], Any]:
-    return lambda value: None if value is None else read(value)
+def _or_none(decoder: Callable[[JSON], Any]) -> Callable[[JSON], Any]:
+    return lambda value: None if value is None else decoder(value)
 
 
-_text, _number, _integer = _one_of(str), _one_of(int, float), _one_of(int)
-_object, _list = _one_of(dict), _one_of(list)
+_text, _number, _integer = _decoder_of(str), _decoder_of(int, float), _decoder_of(int)
+_object, _list = _decoder_of(dict), _decoder_of(list)
 
-# By annotation, so that a new field of a known type needs no line here.
-_READ: dict[str, Callable[[JSON], Any]] = {
+# By annotation: a new field with one of these annotations needs no change here.
+_DECODERS: dict[str, Callable[[JSON], Any]] = {
     "str": _text,
     "int": _integer,
     "float": _number,

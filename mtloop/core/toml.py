@@ -1,4 +1,4 @@
-"""TOML files whose keys are the fields of a dataclass: read, and refused key by key."""
+"""TOML files whose keys are the fields of a dataclass: reading and checking."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from mtloop.core.errors import InputError, UnknownName
 
-# How TOML writes what a field holds; everything that is not here is text.
-_WRITTEN: dict[str, type] = {
+# The Python type of a TOML value, by the annotation of its field; all other annotations expect text.
+_TOML_TYPES: dict[str, type] = {
     "int": int,
     "int | None": int,
     "bool": bool,
@@ -22,15 +22,16 @@ _WRITTEN: dict[str, type] = {
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """Return the contents of a TOML file; raise InputError if it cannot be read or parsed."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"not a TOML file: {error}", path=path) from error
 
 
-def check_fields(kind: Any, table: Mapping[str, Any], path: Path, more: Mapping[str, type] | None = None) -> None:
-    """Refuse keys that are no fields of `kind` (nor `more`), and values of another type than theirs."""
-    types = {one.name: _WRITTEN.get(str(one.type), str) for one in fields(kind)} | dict(more or {})
+def check_fields(kind: Any, table: Mapping[str, Any], path: Path, extra: Mapping[str, type] | None = None) -> None:
+    """Raise InputError for a key that is neither a field of `kind` nor in `extra`, or for a value of the wrong type."""
+    types = {spec.name: _TOML_TYPES.get(str(spec.type), str) for spec in fields(kind)} | dict(extra or {})
     for name, value in table.items():
         if name not in types:
             raise UnknownName(f"setting in {path}", name, types)

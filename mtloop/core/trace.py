@@ -1,7 +1,7 @@
-"""The trace on disk: a header line, then one JSON line an event, flushed as it goes.
+"""The trace file: a header line, then one JSON line per event. Each line is flushed when it is written.
 
-No clock times inside, so equal runs are equal bytes. A process killed in the middle of a line leaves a torn
-last line; reading drops it, appending cuts it off and goes on.
+A trace contains no clock times, so equal runs write equal bytes. A process that is killed while writing leaves an
+incomplete last line: `Trace.read` ignores it, and `TraceWriter` removes it and appends after the last complete line.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from types import TracebackType
 from typing import BinaryIO, TypeAlias
 
 from mtloop.core import serialisation
-from mtloop.core.errors import TraceError, WireError
+from mtloop.core.errors import SerialisationError, TraceError
 from mtloop.core.types import Feedback, Fields, Learned, Step
 
-FORMAT = 1
-_HEADER = b'{"kind":"header"'
+FORMAT = 2
+_HEADER_PREFIX = b'{"kind":"header"'
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Enough to run it again: configuration, seed, versions, number of threads."""
+    """Everything needed to repeat the run: configuration, seed, library versions and number of threads."""
 
     config: Fields = field(default_factory=dict)
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
     threads: int = 1
-    format: int = 0  # written as FORMAT; 0 only so that it is never left out as a default
+    format: int = 0  # TraceWriter sets FORMAT; the default 0 ensures that the field is always written
 
 
 @dataclass(frozen=True, slots=True)
 class LateFeedback:
-    """Feedback that came after its step was written."""
+    """Feedback that arrived after its step was written; `step` is the index of the step."""
 
     step: int
     feedback: Feedback | None = None
@@ -43,27 +43,27 @@ class LateFeedback:
 
 @dataclass(frozen=True, slots=True)
 class Retract:
-    """A lesson taken back; `step` names it."""
+    """Withdraws the lesson of the step with index `step`."""
 
     step: int
 
 
 Event: TypeAlias = Step | LateFeedback | Retract
 _KINDS: dict[str, type[Event]] = {"step": Step, "feedback": LateFeedback, "retract": Retract}
-_NAMES: dict[type, str] = {kind: name for name, kind in _KINDS.items()}
+_KIND_NAMES: dict[type, str] = {kind: name for name, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What happened, in order: the only hand-over to metrics, reports and leaderboards."""
+    """The header and the events of a run, in order: the only input of metrics, reports and leaderboards."""
 
     header: Header
     events: tuple[Event, ...] = ()
-    torn: bool = False  # its last line was cut short, and is not here
+    truncated: bool = False  # the last line of the file was incomplete and is left out
 
     @property
     def steps(self) -> list[Step]:
-        """The steps by index, with late feedback where it belongs."""
+        """The steps in order of their index, with late feedback added to its step."""
         steps = {event.index: event for event in self.events if isinstance(event, Step)}
         for event in self.events:
             if isinstance(event, LateFeedback):
@@ -71,58 +71,59 @@ class Trace:
         return [steps[index] for index in sorted(steps)]
 
     def lessons(self) -> Iterator[Step]:
-        """What was learned, in the order it was learned, less what was taken back."""
+        """Iterate over the steps with feedback, in the order they were learned, without the retracted ones."""
         retracted = {event.step for event in self.events if isinstance(event, Retract)}
         steps = {step.index: step for step in self.steps}
-        told = [event for event in self.events if not isinstance(event, Retract) and event.feedback is not None]
-        order = (event.index if isinstance(event, Step) else event.step for event in told)
+        learned = [event for event in self.events if not isinstance(event, Retract) and event.feedback is not None]
+        order = (event.index if isinstance(event, Step) else event.step for event in learned)
         return (steps[index] for index in order if index not in retracted)
 
     @classmethod
     def read(cls, path: str | Path) -> Trace:
-        """Read a whole trace; a torn last line is dropped, anything else that is wrong names its line."""
-        content = _content(path)
-        lines = _whole_lines(content)
+        """Read a trace and ignore an incomplete last line; for other faults raise TraceError with the line number."""
+        content = _read_bytes(path)
+        lines = _complete_lines(content)
         if not lines:
-            raise TraceError("holds no trace: there is no header line", path=path)
-        header = _header(lines[0], path)
-        torn = len(lines) < content.count(b"\n") + (not content.endswith(b"\n"))
-        return cls(header, tuple(_events(lines[1:], path)), torn)
+            raise TraceError("is not a trace: it has no header line; expected a file that mtloop recorded", path=path)
+        header = _parse_header(lines[0], path)
+        truncated = len(lines) < content.count(b"\n") + (not content.endswith(b"\n"))
+        return cls(header, tuple(_parse_events(lines[1:], path)), truncated)
 
 
 class TraceWriter:
-    """Appends to a trace, one flushed line at a time; a trace that is there already is continued.
+    """Writes a trace, one flushed line per event. An existing trace is resumed: `past` holds its steps.
 
     with TraceWriter("run.jsonl", header) as trace:
         for step in run(stream, learner, judge, past=trace.past):
             trace.write(step)
     """
 
-    def __init__(self, path: str | Path, header: Header, *, alone: bool = False) -> None:
-        """`alone`: refuse where another process, also alone, has this trace open; two would write one run twice."""
+    def __init__(self, path: str | Path, header: Header, *, exclusive: bool = False) -> None:
+        """`exclusive`: raise TraceError if another exclusive writer has the file open, in this process or another."""
         self.path = Path(path)
         self.header = replace(header, format=FORMAT)
-        self._file = _opened(self.path)
+        self._file = _open(self.path)
         try:
-            if alone:
+            if exclusive:
                 _lock(self._file, self.path)
-            old = self._file.read()
-            if old and not is_header(old):
-                raise TraceError("is there already and is no trace; choose another name", path=path)
-            kept = b"".join(line + b"\n" for line in _whole_lines(old))
-            self.past: list[Step] = self._continue() if kept else []
+            content = self._file.read()
+            if content and not is_trace_start(content):
+                raise TraceError("exists and is not a trace; choose another file name", path=path)
+            complete = b"".join(line + b"\n" for line in _complete_lines(content))
+            self.past: list[Step] = self._read_past() if complete else []
         except BaseException:
             self._file.close()
             raise
-        _cut_at(self._file, old, kept)
-        if not kept:
+        _remove_incomplete_line(self._file, content, complete)
+        if not complete:
             self._append(_line("header", self.header))
 
     def write(self, event: Event) -> None:
-        """Append one event; when this returns, the line has left the process."""
-        self._append(_line(_NAMES[type(event)], event))
+        """Append one event and flush it to the operating system."""
+        self._append(_line(_KIND_NAMES[type(event)], event))
 
     def close(self) -> None:
+        """Flush the file to the disk and close it."""
         if not self._file.closed:
             os.fsync(self._file.fileno())
             self._file.close()
@@ -133,10 +134,10 @@ class TraceWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
-    def _continue(self) -> list[Step]:
+    def _read_past(self) -> list[Step]:
         trace = Trace.read(self.path)
         if serialisation.dumps(trace.header) != serialisation.dumps(self.header):
-            raise TraceError("is of another run (its header differs); choose another name", path=self.path)
+            raise TraceError("belongs to another run (its header differs); choose another file name", path=self.path)
         return trace.steps
 
     def _append(self, line: bytes) -> None:
@@ -144,103 +145,107 @@ class TraceWriter:
         self._file.flush()
 
 
-def is_header(start: bytes) -> bool:
-    """Whether a file that begins so is a trace, or would have been had its header been finished."""
-    return start.startswith(_HEADER) or _HEADER.startswith(start)
+def is_trace_start(start: bytes) -> bool:
+    """Return whether these first bytes of a file are a trace header, or an incomplete one."""
+    return start.startswith(_HEADER_PREFIX) or _HEADER_PREFIX.startswith(start)
 
 
 def _line(kind: str, value: object) -> bytes:
-    return serialisation.dumps(serialisation.tagged(kind, value)) + b"\n"
+    return serialisation.dumps(serialisation.encode_tagged(kind, value)) + b"\n"
 
 
-def _content(path: str | Path) -> bytes:
+def _read_bytes(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise TraceError(f"cannot be read: {error.strerror}", path=path) from error
+        raise TraceError(f"cannot be read: {error.strerror}; check the file name", path=path) from error
 
 
-def _whole_lines(content: bytes) -> list[bytes]:
-    """All lines but a torn last one: an object cut short anywhere is not JSON, one that lacks only its newline is."""
+def _complete_lines(content: bytes) -> list[bytes]:
+    """Return all lines without an incomplete last one; a last line that lacks only its newline is complete."""
     *lines, last = content.split(b"\n")
-    return lines if not last or _is_torn(last) else [*lines, last]
+    return [*lines, last] if last and _is_json_object(last) else lines
 
 
-def _is_torn(line: bytes) -> bool:
+def _is_json_object(line: bytes) -> bool:
     try:
         serialisation.loads(line)
-    except WireError:
-        return True
-    return False
+    except SerialisationError:
+        return False
+    return True
 
 
-def _header(line: bytes, path: str | Path) -> Header:
+def _parse_header(line: bytes, path: str | Path) -> Header:
     try:
         fields = serialisation.loads(line)
         if fields.pop("kind", None) != "header":
-            raise WireError("the first line is no trace header")
+            raise SerialisationError("the first line is not a trace header; expected a file that mtloop recorded")
         header = serialisation.decode(Header, fields)
-    except WireError as error:
+    except SerialisationError as error:
         raise TraceError(str(error), path=path, line=1) from error
-    if header.format != FORMAT:
-        raise TraceError(f"trace format {header.format}, this version reads {FORMAT}", path=path, line=1)
+    if header.format < FORMAT:
+        message = f"trace format {header.format} was written by an older mtloop; this version reads format {FORMAT}"
+        raise TraceError(f"{message}; run it again into a new file", path=path, line=1)
+    if header.format > FORMAT:
+        message = f"trace format {header.format} was written by a newer mtloop; this version reads format {FORMAT}"
+        raise TraceError(f"{message}; upgrade mtloop", path=path, line=1)
     return header
 
 
-def _events(lines: Iterable[bytes], path: str | Path) -> Iterator[Event]:
-    seen: set[int] = set()
+def _parse_events(lines: Iterable[bytes], path: str | Path) -> Iterator[Event]:
+    indices: set[int] = set()
     for number, line in enumerate(lines, start=2):
         try:
-            event = _event(line)
-            _check_order(event, seen)
-        except WireError as error:
+            event = _parse_event(line)
+            _check_order(event, indices)
+        except SerialisationError as error:
             raise TraceError(str(error), path=path, line=number) from error
         yield event
 
 
-def _event(line: bytes) -> Event:
+def _parse_event(line: bytes) -> Event:
     fields = serialisation.loads(line)
     kind = _KINDS.get(str(fields.pop("kind", None)))
     if kind is None:
-        raise WireError(f"an event has a kind: one of {', '.join(_KINDS)}")
+        raise SerialisationError(f"an event needs a kind: one of {', '.join(_KINDS)}")
     return serialisation.decode(kind, fields)
 
 
-def _check_order(event: Event, seen: set[int]) -> None:
+def _check_order(event: Event, indices: set[int]) -> None:
     if not isinstance(event, Step):
-        if event.step not in seen:
-            raise WireError(f"names step {event.step}, which has not happened")
-    elif event.index != len(seen):
-        raise WireError(f"step {event.index} stands where step {len(seen)} should")
+        if event.step not in indices:
+            raise SerialisationError(f"refers to step {event.step}, which is not in the trace before this line")
+    elif event.index != len(indices):
+        raise SerialisationError(f"has step {event.index}, expected step {len(indices)}")
     else:
-        seen.add(event.index)
+        indices.add(event.index)
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """Hold a file until it is closed or the process ends, however that comes about; without locks, do without."""
+    """Lock a file until it is closed or the process ends. Do nothing if the system has no file locks."""
     try:
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise TraceError("is being written by another process; let it finish, or end it first", path=path) from error
-    except (ImportError, OSError):  # Windows; file systems that know no locks
+        raise TraceError("is being written by another process; wait for it, or stop it first", path=path) from error
+    except (ImportError, OSError):  # Windows, and file systems without locks
         return
 
 
-def _opened(path: Path) -> BinaryIO:
-    """For reading and writing, as it is; a new one where there is none."""
+def _open(path: Path) -> BinaryIO:
+    """Open a file for reading and writing without truncating it; create it if it does not exist."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("r+b" if path.exists() else "x+b")
     except OSError as error:
-        raise TraceError(f"cannot be written: {error.strerror}", path=path) from error
+        raise TraceError(f"cannot be written: {error.strerror}; choose another file name", path=path) from error
 
 
-def _cut_at(file: BinaryIO, old: bytes, kept: bytes) -> None:
-    """Go on behind what is kept, so that a torn tail is cut off and nothing whole is rewritten."""
-    file.seek(len(old))
-    if kept and not old.startswith(kept):  # the last line lacks only its newline
+def _remove_incomplete_line(file: BinaryIO, content: bytes, complete: bytes) -> None:
+    """Truncate the file after its complete lines and seek to its end, without rewriting those lines."""
+    file.seek(len(content))
+    if complete and not content.startswith(complete):  # the last line lacks only its newline
         file.write(b"\n")
-    file.truncate(len(kept))
-    file.seek(len(kept))
+    file.truncate(len(complete))
+    file.seek(len(complete))

@@ -1,4 +1,4 @@
-"""The nouns of the loop. Frozen, plain, and all of them can be written as JSON (see `wire`)."""
+"""The data types of the loop: frozen dataclasses, each with a JSON form (see `mtloop.core.serialisation`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Fields: TypeAlias = Mapping[str, JSON]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """All that a learner may see. References never travel in it."""
+    """One source sentence: everything that a learner may see. It never contains a reference."""
 
     id: str
     source: str
@@ -21,13 +21,13 @@ class Segment:
 
     @property
     def document(self) -> str:
-        """The document the segment belongs to; empty when the data names none."""
+        """The document that the segment belongs to; empty if the data does not name one."""
         return str(self.context.get("document", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What only judges and metrics see, so that a reference cannot leak to a learner."""
+    """References and human scores by system, for judges and metrics only: a learner never receives them."""
 
     references: tuple[str, ...] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -35,10 +35,10 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One translation and how it came to be chosen.
+    """One translation, and how the learner chose it.
 
-    Whatever `learn` needs later (the probability of a draw, a sampling seed) rides here and never on
-    the learner, so feedback that is late, out of order or after a restart still teaches correctly.
+    The proposal carries everything that `learn` needs later (the probability of a draw, a sampling seed) in `memo`
+    and its other fields. The learner keeps none of it, so feedback may arrive late, out of order or after a restart.
     """
 
     segment: Segment
@@ -53,7 +53,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class PostEdit:
-    """What the translator made of the proposal: the most informative feedback."""
+    """The translation after correction by a translator: the most informative feedback."""
 
     text: str
     rater: str | None = None
@@ -61,7 +61,7 @@ class PostEdit:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A score for each of several systems; a system nobody rated is absent, or among `filled` if a value stands in."""
+    """Scores by system. A system without a rating is absent, or listed in `filled` if its value was imputed."""
 
     values: Mapping[str, float]
     rater: str | None = None
@@ -70,7 +70,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """One translation was preferred to another."""
+    """The system `better` was preferred to the system `worse`."""
 
     better: str
     worse: str
@@ -90,7 +90,7 @@ Feedback: TypeAlias = PostEdit | Scores | Preference | Reward
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What `learn` did: how many updates, why it refused if it did, and anything worth keeping."""
+    """The result of `learn`: the number of updates, the reason for a rejection (else None), and further details."""
 
     updates: int = 0
     rejected: str | None = None
@@ -99,7 +99,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One turn of the loop: proposed, judged, learned."""
+    """One turn of the loop: a proposal, its feedback and the result of learning."""
 
     index: int
     proposal: Proposal
@@ -109,22 +109,22 @@ class Step:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The true translations, else the post-edit, else nothing."""
+        """The references of the truth, else the post-edit, else an empty tuple."""
         if self.truth is not None and self.truth.references:
             return self.truth.references
         return (self.feedback.text,) if isinstance(self.feedback, PostEdit) else ()
 
     def public(self) -> Step:
-        """The step as it may leave the house: without the truth."""
+        """Return the step without the truth, safe to publish."""
         return replace(self, truth=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A value on 0-100 unless its metric says otherwise; NaN is "nothing to measure" (0/0), never a zero.
+    """The value of a metric, on 0-100 unless the metric defines another range; NaN means undefined (0/0).
 
-    `numerator` and `denominator` are there for ratios, `interval` where a metric knows its own uncertainty,
-    `detail` for what else it has to say.
+    `numerator` and `denominator`: the parts of a ratio. `interval`: a confidence interval, if the metric has one.
+    `detail`: further JSON fields.
     """
 
     name: str
@@ -137,10 +137,11 @@ class Score:
 
     @property
     def defined(self) -> bool:
+        """Whether the value is a number and not 0/0."""
         return not math.isnan(self.value)
 
     def __str__(self) -> str:
-        """The value as tables show it: two decimals, or 0/0.
+        """Return the value with two decimals, or 0/0 if it is undefined.
 
         >>> print(Score("r1", math.nan, "", 0, 0))
         0/0
@@ -148,12 +149,12 @@ class Score:
         return f"{self.value:.2f}" if self.defined else "0/0"
 
     def to_json(self) -> dict[str, JSON]:
-        """Plain JSON: an undefined value is null, whole counts are integers, absent parts stay absent."""
+        """Return plain JSON: an undefined value is null, whole counts are integers, an absent interval is left out."""
         row: dict[str, JSON] = {
             "name": self.name,
             "value": self.value if self.defined else None,
-            "numerator": _whole(self.numerator),
-            "denominator": _whole(self.denominator),
+            "numerator": _integer_if_whole(self.numerator),
+            "denominator": _integer_if_whole(self.denominator),
             "signature": self.signature,
         }
         if self.interval is not None:
@@ -161,5 +162,5 @@ class Score:
         return row | dict(self.detail)
 
 
-def _whole(count: float | None) -> JSON:
+def _integer_if_whole(count: float | None) -> JSON:
     return int(count) if count is not None and float(count).is_integer() else count

@@ -1,4 +1,4 @@
-"""Language tags as files and people write them: "en" means "en-US" too, and case does not count."""
+"""Compare language tags. "en" also matches "en-US", and case is ignored."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ T = TypeVar("T")
 
 
 @lru_cache(maxsize=1024)
-def closeness(wanted: str, there: str) -> int:
-    """3 for the same tag, 2 for a variety of it, 1 for what it is a variety of, 0 for another language.
+def closeness(wanted: str, found: str) -> int:
+    """Return 3 if the tags are equal, 2 if `found` is a variety of `wanted`, 1 for the reverse, 0 otherwise.
 
     >>> closeness("en", "EN_us"), closeness("pt-BR", "pt"), closeness("en-US", "en-GB"), closeness("de", "den")
     (2, 1, 0, 0)
     """
-    wanted, there = (tag.replace("_", "-").lower() for tag in (wanted, there))
-    if wanted == there:
+    wanted, found = (tag.replace("_", "-").lower() for tag in (wanted, found))
+    if wanted == found:
         return 3
-    return 2 * there.startswith(wanted + "-") or int(wanted.startswith(there + "-") and bool(there))
+    return 2 * found.startswith(wanted + "-") or int(wanted.startswith(found + "-") and bool(found))
 
 
 def closest(wanted: str, tagged: Iterable[tuple[str, T]]) -> T | None:
-    """What is tagged with the language, or with the closest variety of it; the first among equals."""
+    """Return the item whose tag is closest to `wanted`, the first of equally close ones, or None if no tag matches."""
     best = max(tagged, key=lambda pair: closeness(wanted, pair[0]), default=None)
     return best[1] if best is not None and closeness(wanted, best[0]) else None

@@ -1,4 +1,4 @@
-"""Other orders of the same stream. Pairs go in and pairs come out, so one can be put into another."""
+"""Reorder, group, repeat and filter streams of `(Segment, Truth)` pairs. The functions can be combined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from mtloop.core.blocks import by_words
+from mtloop.core.blocks import split_by_words
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment, Truth
 
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=Truth | None)
 
 
 def by_document(stream: Iterable[tuple[Segment, T]]) -> Iterator[list[tuple[Segment, T]]]:
-    """The documents, in the order in which they first appear; one that is taken up again later stays in one piece.
+    """Yield each document as a list of pairs, in order of first appearance. Scattered parts of a document are merged.
 
     >>> stream = [(Segment(str(n), "Save.", {"document": name}), None) for n, name in enumerate("abab", start=1)]
     >>> [[segment.id for segment, _ in document] for document in by_document(stream)]
@@ -30,47 +30,47 @@ def by_document(stream: Iterable[tuple[Segment, T]]) -> Iterator[list[tuple[Segm
 
 
 def by_blocks(stream: Iterable[tuple[Segment, T]], words: int) -> Iterator[list[tuple[Segment, T]]]:
-    """Blocks of at least so many source words, but for the last.
+    """Yield blocks of at least `words` source words. The last block may be shorter.
 
     >>> from mtloop.data.formats.plain_text import pairs
     >>> [len(block) for block in by_blocks(pairs(["Save the file.", "Undo.", "Close it now."], [""] * 3), 4)]
     [2, 1]
     """
     if words < 1:
-        raise InputError(f"blocks of {words} words; expected at least 1")
-    return by_words(stream, words, lambda pair: pair[0].source)
+        raise InputError(f"block size is {words} words; expected at least 1")
+    return split_by_words(stream, words, lambda pair: pair[0].source)
 
 
 def shuffled(stream: Iterable[tuple[Segment, T]], seed: int) -> list[tuple[Segment, T]]:
-    """The same pairs in an order that depends on the seed alone; ids stay with their segments."""
+    """Return the pairs in a random order that depends only on the seed. Segment ids do not change."""
     items = list(stream)
     random.Random(seed).shuffle(items)
     return items
 
 
-def first(stream: Iterable[tuple[Segment, T]], n: int) -> Iterator[tuple[Segment, T]]:
-    """The first n pairs, or all when there are fewer."""
+def take(stream: Iterable[tuple[Segment, T]], n: int) -> Iterator[tuple[Segment, T]]:
+    """Return the first n pairs, or all pairs if there are fewer than n."""
     if n < 0:
-        raise InputError(f"the first {n} pairs; expected 0 or more")
+        raise InputError(f"cannot take {n} pairs; expected 0 or more")
     return islice(stream, n)
 
 
 def repeated(stream: Iterable[tuple[Segment, T]], times: int) -> Iterator[tuple[Segment, T]]:
-    """The whole stream so many times. Ids stay unique: what was "3" is "3#2" the second time.
+    """Yield the whole stream `times` times. Ids stay unique: "3" becomes "3#2" in the second repetition.
 
     >>> from mtloop.data.formats.plain_text import pairs
     >>> [segment.id for segment, _ in repeated(pairs(["Save.", "Undo."], ["", ""]), 2)]
     ['1', '2', '1#2', '2#2']
     """
     items = list(stream)
-    taken = {segment.id for segment, _ in items}
-    for turn in range(1, times + 1):
+    used = {segment.id for segment, _ in items}
+    for repetition in range(1, times + 1):
         for segment, truth in items:
-            yield (segment if turn == 1 else _again(segment, turn, taken)), truth
+            yield (segment if repetition == 1 else _renamed(segment, repetition, used)), truth
 
 
 def without_repeats(stream: Iterable[tuple[Segment, T]]) -> Iterator[tuple[Segment, T]]:
-    """Only the first of segments with the very same source: on the others a plain memory wins."""
+    """Drop segments whose source occurred before: a plain translation memory would translate them correctly."""
     seen: set[str] = set()
     for segment, truth in stream:
         if segment.source not in seen:
@@ -78,26 +78,26 @@ def without_repeats(stream: Iterable[tuple[Segment, T]]) -> Iterator[tuple[Segme
             yield segment, truth
 
 
-def cut(
+def subset(
     stream: Iterable[tuple[Segment, T]], *, shuffle: int = 0, skip: int = 0, distinct: bool = False, limit: int = 0
 ) -> list[tuple[Segment, T]]:
-    """The part of a stream that is asked for: shuffled, without its first `skip`, without repeats, `limit` of it.
+    """Shuffle the stream, skip the first `skip` pairs, drop repeated sources, keep `limit` pairs, in this order.
 
-    A seed and a limit of 0 mean as it is and all of it.
+    `shuffle` is a seed. A seed of 0 keeps the original order, a limit of 0 keeps all pairs.
 
     >>> from mtloop.data.formats.plain_text import pairs
     >>> stream = pairs(["Save.", "Undo.", "Save.", "Undo.", "Close."], [""] * 5)
-    >>> [segment.id for segment, _ in cut(stream, skip=1, distinct=True, limit=2)]
+    >>> [segment.id for segment, _ in subset(stream, skip=1, distinct=True, limit=2)]
     ['2', '3']
     """
     kept = shuffled(stream, shuffle) if shuffle else list(stream)
     kept = kept[skip:]
     kept = list(without_repeats(kept)) if distinct else kept
-    return list(first(kept, limit)) if limit else kept
+    return list(take(kept, limit)) if limit else kept
 
 
-def _again(segment: Segment, turn: int, taken: set[str]) -> Segment:
-    name = f"{segment.id}#{turn}"
-    if name in taken:
-        raise InputError(f"segment id {name!r} is taken; repeat a stream in one go, by the full number of times")
+def _renamed(segment: Segment, repetition: int, used: set[str]) -> Segment:
+    name = f"{segment.id}#{repetition}"
+    if name in used:
+        raise InputError(f"segment id {name!r} is already used; call `repeated` once, with the full number of times")
     return replace(segment, id=name)

@@ -1,4 +1,4 @@
-"""Training text: source and target, as plain pairs, whatever they are kept in."""
+"""Read training data as plain (source, target) pairs from any supported file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from mtloop.core.errors import InputError
 from mtloop.data.formats.delimited import parse_columns
 from mtloop.data.formats.readers import stream
-from mtloop.text.files import kind_of, lines
+from mtloop.text.files import format_suffix, iter_lines
 
 
 def text_pairs(path: Path, columns: str = "") -> Iterator[tuple[str, str]]:
-    """Every pair of a file, one at a time; a table of two columns needs no header line."""
-    if not columns and kind_of(path) == ".tsv" and _headless(path):
+    """Return an iterator over the pairs of a file. A TSV file of two columns needs no header line."""
+    if not columns and format_suffix(path) == ".tsv" and _has_no_header(path):
         return _two_columns(path)
     return (
         (segment.source, truth.references[0])
@@ -22,14 +22,14 @@ def text_pairs(path: Path, columns: str = "") -> Iterator[tuple[str, str]]:
     )
 
 
-def _headless(path: Path) -> bool:
-    """A table of two columns whose first line does not name them."""
-    first = next(lines(path)).split("\t")
+def _has_no_header(path: Path) -> bool:
+    """Whether the first line has two cells, neither of which is the column name "source"."""
+    first = next(iter_lines(path)).split("\t")
     return len(first) == 2 and "source" not in first
 
 
 def _two_columns(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in enumerate(iter_lines(path), start=1):
         cells = line.split("\t")
         if len(cells) != 2:
             message = f"{len(cells)} column{'s' * (len(cells) != 1)}; expected two, source and target"

@@ -1,1 +1,1 @@
-"""What the commands do: runs, bandit tasks, replays, backward reliability, tuning."""
+"""The work behind the commands: runs, bandit tasks, replays, backward reliability, tuning."""

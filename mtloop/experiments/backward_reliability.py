@@ -1,4 +1,4 @@
-"""Backward reliability of methods that learn from post-edits, measured once and kept beside their traces."""
+"""Backward reliability of methods that learn from post-edits, measured once and saved beside their traces."""
 
 from __future__ import annotations
 
@@ -19,67 +19,67 @@ if TYPE_CHECKING:
     from mtloop.metrics.reliability import Reliability
 
 Document: TypeAlias = list[tuple[Segment, Truth]]
-SHORTEST = 30  # segments a document must have: a third of less says little
-STANDS = ("baseline", "ada", "final")
+MIN_SEGMENTS = 30  # of a document; a third of a shorter document is too small a sample
+STAGES = ("baseline", "ada", "final")
 
 
-def documents_of(stream: Iterable[tuple[Segment, Truth]], most: int) -> list[Document]:
-    """The first documents that are long enough; none if the data names no documents."""
+def long_documents(stream: Iterable[tuple[Segment, Truth]], limit: int) -> list[Document]:
+    """The first `limit` documents with at least MIN_SEGMENTS segments; empty if there are fewer than two."""
     from mtloop.data.streams import by_document
 
-    long = [document for document in by_document(stream) if len(document) >= SHORTEST and document[0][0].document]
-    return long[:most] if len(long) > 1 else []
+    long = [document for document in by_document(stream) if len(document) >= MIN_SEGMENTS and document[0][0].document]
+    return long[:limit] if len(long) > 1 else []
 
 
-def in_order(experiment: Experiment) -> Experiment:
-    """The same on whole documents, one after the other."""
+def on_whole_documents(experiment: Experiment) -> Experiment:
+    """The same experiment on all segments in their original order."""
     return replace(experiment, shuffle=0, limit=0, skip=0)
 
 
-def need_documents(experiment: Experiment, most: int) -> None:
-    """Who asks for documents that are not there is told before anything is run."""
-    if not documents_of(in_order(experiment).stream(), most):
-        message = f"--reliability needs two documents of {SHORTEST} segments or more, named in the data"
-        raise InputError(f"{message}; leave it out, or name them (column: document)", path=Path(experiment.data))
+def check_documents(experiment: Experiment, limit: int) -> None:
+    """Raise InputError if the data has no documents to measure on. Call it before the runs."""
+    if not long_documents(on_whole_documents(experiment).stream(), limit):
+        message = f"--reliability needs two documents of {MIN_SEGMENTS} segments or more, named in the data"
+        raise InputError(f"{message}; leave it out, or add a column `document`", path=Path(experiment.data))
 
 
-def measured(experiments: Mapping[str, Experiment], most: int, folder: Path) -> dict[str, Reliability]:
-    """Those of the methods that learn from post-edits, by name; none if the data has no documents."""
+def measure_reliability(experiments: Mapping[str, Experiment], limit: int, folder: Path) -> dict[str, Reliability]:
+    """The reliability of each method that learns from post-edits, by name; empty if the data has no documents."""
     from mtloop.methods.engines import schedule_of
 
     fair = {
         method: experiment
         for method, experiment in experiments.items()
-        if not schedule_of(method, experiment.schedule).endswith(":unfair")  # nobody may learn what is held out
+        if not schedule_of(method, experiment.schedule).endswith(":unfair")  # it would learn the held-out segments
     }
     found = {
-        method: _measured(in_order(experiment), most, folder / f"{method}.reliability.json")
+        method: _measure(on_whole_documents(experiment), limit, folder / f"{method}.reliability.json")
         for method, experiment in fair.items()
     }
-    return {method: one for method, one in found.items() if one is not None}
+    return {method: reliability for method, reliability in found.items() if reliability is not None}
 
 
-def _measured(experiment: Experiment, most: int, path: Path) -> Reliability | None:
-    """`experiment`'s method on its documents; what an earlier try left at `path` is taken up."""
+def _measure(experiment: Experiment, limit: int, path: Path) -> Reliability | None:
+    """Measure the method of the experiment on its documents, or read an earlier result from `path`."""
     from mtloop.judges import PostEditor
     from mtloop.metrics.reliability import reliability
 
-    documents = documents_of(experiment.stream(), most)
+    documents = long_documents(experiment.stream(), limit)
     if not documents:
         return None
     model = experiment.load()
-    key = dumps(experiment.header(model)).decode() + f" {most}"
-    if (known := _read(path, key, documents)) is not None:
-        return known
-    if not _learns(experiment.learner(model)):
+    key = dumps(experiment.header(model)).decode() + f" {limit}"
+    if (saved := _read(path, key, documents)) is not None:
+        return saved
+    if not _learns_from_post_edits(experiment.learner(model)):
         return None
-    found = reliability(documents, lambda: experiment.learner(model), PostEditor(), schedule=experiment.when())
-    texts = [{stand: [s.proposal.text for s in getattr(held, stand)] for stand in STANDS} for held in found.documents]
+    found = reliability(documents, lambda: experiment.learner(model), PostEditor(), schedule=experiment.make_schedule())
+    texts = [{stage: [s.proposal.text for s in getattr(third, stage)] for stage in STAGES} for third in found.documents]
     write_text(path, json.dumps({"of": key, "texts": texts}, ensure_ascii=False))
     return found
 
 
-def _learns(learner: Learner) -> bool:
+def _learns_from_post_edits(learner: Learner) -> bool:
     return PostEdit in learner.learns_from if isinstance(learner, DeclaresFeedback) else True
 
 
@@ -89,15 +89,15 @@ def _read(path: Path, key: str, documents: Sequence[Document]) -> Reliability | 
     table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if table.get("of") != key:
         return None
-    rests = [document[len(document) * 2 // 3 :] for document in documents]
+    thirds = [document[len(document) * 2 // 3 :] for document in documents]
     return Reliability(
         tuple(
-            HeldOutThird(rest[0][0].document, *(_steps(rest, texts[stand]) for stand in STANDS))
-            for rest, texts in zip(rests, table["texts"], strict=True)
+            HeldOutThird(third[0][0].document, *(_steps(third, texts[stage]) for stage in STAGES))
+            for third, texts in zip(thirds, table["texts"], strict=True)
         )
     )
 
 
-def _steps(rest: Document, texts: Sequence[str]) -> list[Step]:
-    pairs = zip(rest, texts, strict=True)
+def _steps(third: Document, texts: Sequence[str]) -> list[Step]:
+    pairs = zip(third, texts, strict=True)
     return [Step(i, Proposal(segment, text), truth=truth) for i, ((segment, truth), text) in enumerate(pairs)]

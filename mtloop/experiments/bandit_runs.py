@@ -1,4 +1,4 @@
-"""Running the methods of a bandit task, each in a process of its own, and showing what came of it."""
+"""Run the methods of a bandit task, in parallel processes, and show the results."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from mtloop.core.processes import ChildProcesses
 from mtloop.core.record import record
 from mtloop.core.trace import Trace
 from mtloop.core.types import Step
-from mtloop.experiments.bandit_task import BanditTask, Entrant
+from mtloop.experiments.bandit_task import BanditTask, MethodConfig
 from mtloop.judges.rewards import sentence_reward
 from mtloop.methods.oracles import ORACLES
 from mtloop.report.bandit_results import BanditResults
 
 
-def at_home(task: BanditTask, entrants: Sequence[Entrant], out: Path, jobs: int, oracle: Path | None) -> None:
-    """All methods on a task made of a file."""
-    task.stream(), task.rater()  # what is wrong with it is found before the first model is loaded
-    _refuse_unread(entrants, out, oracle)
+def run_locally(task: BanditTask, configs: Sequence[MethodConfig], out: Path, jobs: int, oracle: Path | None) -> None:
+    """Run all methods on a task from a file, `jobs` at a time, and show the results."""
+    task.stream(), task.rater()  # raises InputError before the first model is loaded
+    _check_oracle(configs, out, oracle)
     if jobs == 1:
-        traces = [run_one(task, entrant, out) for entrant in entrants]
+        traces = [run_method(task, config, out) for config in configs]
     else:
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool, ChildProcesses():
-            begun = [pool.submit(run_one, task, entrant, out) for entrant in entrants]
-            traces = [one.result() for one in begun]
-    steps = _read(entrants, traces)
+            futures = [pool.submit(run_method, task, config, out) for config in configs]
+            traces = [future.result() for future in futures]
+    steps = _read(configs, traces)
     results = BanditResults(steps, task.checkpoints(), _steps(oracle), sentence_reward(task.reward))
-    show(results, out)
+    show_results(results, out)
 
 
-def run_one(task: BanditTask, entrant: Entrant, out: Path) -> Path:
-    """One method to the end of the task; a trace that was begun is gone on with."""
-    path = out / f"{entrant.method}.jsonl"
-    learner, header = entrant.made(task)
+def run_method(task: BanditTask, config: MethodConfig, out: Path) -> Path:
+    """Run one method to the end of the task and return the path of its trace. An existing trace is resumed."""
+    path = out / f"{config.method}.jsonl"
+    learner, header = config.build(task)
     out.mkdir(parents=True, exist_ok=True)
     stream = task.stream()
     steps = record(path, header, stream, learner, task.rater(), schedule=Delay(task.delay), until=len(stream))
@@ -51,26 +51,29 @@ def run_one(task: BanditTask, entrant: Entrant, out: Path) -> Path:
     return path
 
 
-def on_service(
-    url: str, entrants: Sequence[Entrant], out: Path, jobs: int, key_file: Path | None, oracle: Path | None
+def run_on_service(
+    url: str, configs: Sequence[MethodConfig], out: Path, jobs: int, key_file: Path | None, oracle: Path | None
 ) -> None:
-    """All methods as participants: `mtloop join` for each. Where the held-out block lies is the service's secret."""
+    """Run all methods as participants of a task on a service, with `mtloop join`, and show the results.
+
+    The positions of the held-out block are not known, because the service does not publish them.
+    """
     service, _, task = url.rstrip("/").rpartition("/")
     if key_file is None or service.endswith(":/"):
-        raise InputError("a task on a service is --task http://HOST:PORT/TASK, with --key-file FILE")
-    if informed := [entrant.method for entrant in entrants if entrant.method in ORACLES]:
-        raise InputError(f"{informed[0]} is trained on the references, which a service keeps to itself; leave it out")
-    _refuse_unread(entrants, out, oracle)
+        raise InputError("a task on a service needs --task http://HOST:PORT/TASK and --key-file FILE")
+    if oracles := [config.method for config in configs if config.method in ORACLES]:
+        raise InputError(f"{oracles[0]} needs the references, but a service does not publish them; leave it out")
+    _check_oracle(configs, out, oracle)
     out.mkdir(parents=True, exist_ok=True)
-    traces = [out / f"{entrant.method}.jsonl" for entrant in entrants]
-    joined = [_join(service, task, key_file, *both) for both in zip(entrants, traces, strict=True)]
+    traces = [out / f"{config.method}.jsonl" for config in configs]
+    commands = [_join_command(service, task, key_file, *pair) for pair in zip(configs, traces, strict=True)]
     with ThreadPoolExecutor(jobs) as pool, ChildProcesses() as children:
-        list(pool.map(partial(_run, children), joined))
-    show(BanditResults(_read(entrants, traces), oracle=_steps(oracle)), out)
+        list(pool.map(partial(_run_command, children), commands))
+    show_results(BanditResults(_read(configs, traces), oracle=_steps(oracle)), out)
 
 
-def show(results: BanditResults, out: Path) -> None:
-    """Print the table, draw the figures."""
+def show_results(results: BanditResults, out: Path) -> None:
+    """Print the table and save the figures as PNG files in `out`."""
     from mtloop.report.matplotlib_charts import save
 
     click.echo(results.text())
@@ -79,13 +82,13 @@ def show(results: BanditResults, out: Path) -> None:
         click.echo(out / f"{chart.name}.png")
 
 
-def _read(entrants: Sequence[Entrant], traces: Sequence[Path]) -> dict[str, list[Step]]:
-    return {one.method: Trace.read(path).steps for one, path in zip(entrants, traces, strict=True)}
+def _read(configs: Sequence[MethodConfig], traces: Sequence[Path]) -> dict[str, list[Step]]:
+    return {config.method: Trace.read(path).steps for config, path in zip(configs, traces, strict=True)}
 
 
-def _refuse_unread(entrants: Sequence[Entrant], out: Path, oracle: Path | None) -> None:
-    """A trace to hold regret against must be there before an hour of work, unless that work will write it."""
-    written = {(out / f"{entrant.method}.jsonl").resolve() for entrant in entrants}
+def _check_oracle(configs: Sequence[MethodConfig], out: Path, oracle: Path | None) -> None:
+    """Read the trace of the oracle before the runs, so that an error shows early. Skip it if a run will write it."""
+    written = {(out / f"{config.method}.jsonl").resolve() for config in configs}
     if oracle and oracle.resolve() not in written:
         Trace.read(oracle)
 
@@ -94,16 +97,17 @@ def _steps(path: Path | None) -> Sequence[Step]:
     return Trace.read(path).steps if path else ()
 
 
-def _join(service: str, task: str, key_file: Path, entrant: Entrant, trace: Path) -> list[str]:
+def _join_command(service: str, task: str, key_file: Path, config: MethodConfig, trace: Path) -> list[str]:
     arguments = [sys.executable, "-m", "mtloop", "join", service, "--task", task, "--key-file", str(key_file)]
-    arguments += ["--method", entrant.method, "--out", str(trace), "--resume", "--threads", str(entrant.threads)]
-    arguments += ["--model", entrant.model] if entrant.model else []
-    return arguments + [word for name, value in entrant.settings.items() for word in ("--set", f"{name}={value}")]
+    arguments += ["--method", config.method, "--out", str(trace), "--resume", "--threads", str(config.threads)]
+    arguments += ["--model", config.model] if config.model else []
+    return arguments + [word for name, value in config.settings.items() for word in ("--set", f"{name}={value}")]
 
 
-def _run(children: ChildProcesses, arguments: list[str]) -> None:
+def _run_command(children: ChildProcesses, arguments: list[str]) -> None:
     done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
         method = arguments[arguments.index("--method") + 1]
-        raise MtloopError(f"method {method} failed: {said[-1].removeprefix('mtloop: ') if said else 'no reason given'}")
+        reason = lines[-1].removeprefix("mtloop: ") if lines else "no reason given"
+        raise MtloopError(f"method {method} failed: {reason}")

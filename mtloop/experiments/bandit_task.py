@@ -1,4 +1,4 @@
-"""A bandit task at home: a stream whose references only the rater sees, with a held-out block laid into it."""
+"""A local bandit task: a stream whose references only the rater sees, with a held-out block inserted in it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from mtloop.bandits.oracle import Informed
+from mtloop.bandits.oracle import RequiresReferences
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
-from mtloop.data import cut, parse_columns, read
+from mtloop.data import parse_columns, read, subset
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rater import Rater
-from mtloop.judges.rewards import noise_of, sentence_reward
-from mtloop.methods.compatibility import refuse_deaf
-from mtloop.methods.defaults import LENGTH
+from mtloop.judges.rewards import make_noise, sentence_reward
+from mtloop.methods.compatibility import check_feedback
+from mtloop.methods.defaults import STREAM_LENGTH
 from mtloop.methods.engines import engine_of
 from mtloop.methods.registry import make_learner, settings_of
 
 
 @dataclass(frozen=True)
 class BanditTask:
-    """Which sentences come in which order, and what a translation earns.
+    """The sentences of a task in their order, and the reward of a translation.
 
-    The last `held_out` of the sentences are the block that is laid in `blocks` times: at the start, at regular
-    intervals and at the end. Ids are places in the stream, so nothing tells the block from the rest. A reward is
-    learned from `delay` sentences after it was given.
+    The last `held_out` sentences form a block. It is inserted `blocks` times: at the start, at regular intervals and at
+    the end. Segment ids are positions in the stream, so a learner cannot recognise the block. A learner receives each
+    reward `delay` sentences later.
     """
 
     data: str
@@ -48,61 +48,64 @@ class BanditTask:
     @cached_property
     def _pairs(self) -> list[tuple[Segment, Truth]]:
         stream = read(Path(self.data), columns=parse_columns(self.columns))
-        pairs = cut(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
+        pairs = subset(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
         if not pairs:
             raise InputError(
-                f"holds no sentences after the first {self.skip}" if self.skip else "holds no sentences", path=self.data
+                f"contains no sentences after the first {self.skip}" if self.skip else "contains no sentences",
+                path=self.data,
             )
         return pairs
 
     @cached_property
     def layout(self) -> StreamLayout:
         if self.blocks and not self.held_out:
-            raise InputError("--blocks lays in a held-out block: say how long it is with --held-out")
+            raise InputError("--blocks needs the length of the held-out block; give it with --held-out")
         return StreamLayout(len(self._pairs), self.held_out, self.blocks)
 
     def stream(self) -> list[tuple[Segment, Truth]]:
-        found = (self._pairs[self.layout.at(place)] for place in range(len(self.layout)))
-        return [(Segment(str(place), one.source, one.context), truth) for place, (one, truth) in enumerate(found, 1)]
+        """The sentences with their references, in the order of the layout."""
+        pairs = (self._pairs[self.layout.sentence_at(position)] for position in range(len(self.layout)))
+        return [(Segment(str(number), s.source, s.context), truth) for number, (s, truth) in enumerate(pairs, 1)]
 
     def references(self) -> list[tuple[str, str]]:
-        """Every sentence with its reference, once: what an oracle is trained on."""
+        """Every sentence with its reference, once: the training data of an oracle."""
         return [(segment.source, truth.references[0]) for segment, truth in self._pairs if truth.references]
 
     def checkpoints(self) -> list[range]:
-        """The places at which the held-out block stands."""
-        return [range(start, start + self.held_out) for start in self.layout.starts()]
+        """The positions of the held-out block in the stream."""
+        return [range(start, start + self.held_out) for start in self.layout.block_starts()]
 
     def rater(self) -> Rater:
-        return Rater(sentence_reward(self.reward), noise_of(self.noise), self.thumbs, self.seed)
+        """The rater that gives the rewards, with its noise."""
+        return Rater(sentence_reward(self.reward), make_noise(self.noise), self.thumbs, self.seed)
 
     def config(self) -> dict[str, JSON]:
-        """What a trace's header keeps of it."""
-        kept: dict[str, JSON] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return kept | {"data": Path(self.data).name, "noise": dict(self.noise)}
+        """The settings of the task, for the header of a trace."""
+        settings: dict[str, JSON] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return settings | {"data": Path(self.data).name, "noise": dict(self.noise)}
 
 
 @dataclass(frozen=True)
-class Entrant:
-    """One method in a task: on which model, with which settings."""
+class MethodConfig:
+    """One method that runs on a task, with its model and settings."""
 
     method: str
     model: str = ""
     settings: Mapping[str, JSON] = field(default_factory=dict)
     threads: int = 1
 
-    def made(self, task: BanditTask) -> tuple[Learner, Header]:
-        """The learner, and what it takes to run it again. A method that anneals is told how long the stream is."""
+    def build(self, task: BanditTask) -> tuple[Learner, Header]:
+        """The learner and the header of its trace. A method with annealing gets the length of the stream."""
         given = dict(self.settings)
-        if LENGTH in settings_of(self.method) and LENGTH not in given:
-            given[LENGTH] = len(task.layout)
+        if STREAM_LENGTH in settings_of(self.method) and STREAM_LENGTH not in given:
+            given[STREAM_LENGTH] = len(task.layout)
         settings, engine = settings_of(self.method, given), engine_of(self.method)
-        engine.prepare(self.threads)
+        engine.set_threads(self.threads)
         model = engine.load(name := self.model or engine.model)
         learner = make_learner(self.method, model, settings)
-        refuse_deaf(learner, self.method, Reward)
-        if isinstance(learner, Informed):
-            learner.inform(task.references())
+        check_feedback(learner, self.method, Reward)
+        if isinstance(learner, RequiresReferences):
+            learner.set_references(task.references())
         config: dict[str, JSON] = {"method": self.method, "model": name, "settings": settings}
         config |= {"fingerprint": model.fingerprint if model else "", "task": task.config()}
         return learner, Header(config, task.seed, engine.versions(), self.threads)

@@ -1,4 +1,4 @@
-"""One run: which data, which model, which method, when to learn. All of it in the trace's header, all of it in TOML."""
+"""One run: data, model, method and learning schedule. The header of the trace and a TOML file hold the same fields."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from mtloop.core.protocols import Learner
 from mtloop.core.toml import check_fields, read_toml
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Segment, Truth
-from mtloop.data import cut, parse_columns, read
-from mtloop.methods.defaults import DEFAULT
+from mtloop.data import parse_columns, read, subset
+from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.engines import Engine, Model, engine_of, schedule_of
 from mtloop.methods.registry import make_learner, settings_of
-from mtloop.nmt.delta_files import find_delta, read_delta, take_up
+from mtloop.nmt.delta_files import apply_delta, find_delta, read_delta
 
-FEWEST = {"skip": 0, "limit": 0, "threads": 1, "beam": 1}
+MINIMUM = {"skip": 0, "limit": 0, "threads": 1, "beam_size": 1}
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that decides what a run does.
+    """All settings of a run.
 
     `schedule` is `each`, `delay:K` or `blocks:WORDS` (`blocks:WORDS:unfair` learns a block before translating it).
-    A model or schedule that is not named is the one the method's engine takes. `delta` is what was learned
-    before, with which the run begins.
+    An empty model or schedule means the default of the method's engine. `delta` is the path of a saved adaptation from
+    which the run starts (empty: the base model).
     """
 
     data: str
-    method: str = DEFAULT
+    method: str = DEFAULT_METHOD
     model: str = ""
     columns: str = ""
     skip: int = 0
@@ -46,16 +46,16 @@ class Experiment:
 
     @classmethod
     def from_toml(cls, path: Path) -> dict[str, JSON]:
-        """The keywords a TOML file gives; `[settings]` are those of the method."""
+        """The keyword arguments from a TOML file; its table `[settings]` holds the settings of the method."""
         table: dict[str, JSON] = read_toml(path)
-        check_fields(cls, table, path, {"beam": int})
+        check_fields(cls, table, path, {"beam_size": int})
         for name, value in table.items():
-            if isinstance(value, int) and value < FEWEST.get(name, value):
-                raise InputError(f"{name} is {value}; expected {FEWEST[name]} or more", path=path)
+            if isinstance(value, int) and value < MINIMUM.get(name, value):
+                raise InputError(f"{name} is {value}; expected {MINIMUM[name]} or more", path=path)
         return table
 
     def header(self, model: Model | None) -> Header:
-        """What it takes to run it again."""
+        """The header of the trace: all that is needed to repeat the run."""
         config: dict[str, JSON] = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
@@ -76,24 +76,25 @@ class Experiment:
         return engine_of(self.method)
 
     def load(self) -> Model | None:
-        """The model the method works on; a wrong name or setting is found before it is read."""
+        """Load the model; None if the method uses none. Wrong names and settings raise before the model is read."""
         settings_of(self.method, self.settings)
-        self.engine.prepare(self.threads)
+        self.engine.set_threads(self.threads)
         return self.engine.load(self.model or self.engine.model)
 
     def stream(self) -> list[tuple[Segment, Truth]]:
-        """The data, shuffled, cut and thinned as asked for, in this order."""
+        """The segments of the data after `shuffle`, `skip`, `distinct` and `limit`, in this order."""
         stream = read(Path(self.data), columns=parse_columns(self.columns))
-        return cut(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
+        return subset(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
 
     def learner(self, model: Model | None) -> Learner:
-        """The method over this model, as it stands at the start."""
+        """A new learner with this model, with `delta` applied."""
         learner = make_learner(self.method, model, settings_of(self.method, self.settings))
         if self.delta:
-            take_up(learner, self.method, read_delta(Path(self.delta)))
+            apply_delta(learner, self.method, read_delta(Path(self.delta)))
         return learner
 
-    def when(self) -> Schedule:
+    def make_schedule(self) -> Schedule:
+        """The learning schedule; raise InputError if its text is wrong."""
         match schedule_of(self.method, self.schedule).split(":"):
             case ["each"]:
                 return Each()

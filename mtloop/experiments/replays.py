@@ -1,4 +1,4 @@
-"""Replays of policies, and how people and programs read what came out."""
+"""Replays of policies on recorded ratings, and their results as JSON, tables and charts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from mtloop.core.plural import many
+from mtloop.core.plural import pluralise
 from mtloop.core.types import JSON
 from mtloop.report.chart import Axis, Band, Chart, Series
-from mtloop.selection.findings import Checkpoint, Effort, Gold, checkpoints, effort, overlap_curve
+from mtloop.selection.gold_comparison import (
+    Checkpoint,
+    Effort,
+    Gold,
+    evaluate_checkpoints,
+    measure_effort,
+    overlap_curve,
+)
 from mtloop.selection.policies.registry import make_policy
-from mtloop.selection.replay import History, Recording, Replay, orders
+from mtloop.selection.replay import History, Recording, Replay, segment_orders
 
-POINTS = 200  # of a plotted curve
+POINTS = 200  # the number of points of a plotted curve
 
 
 @dataclass(frozen=True, eq=False)
 class ReplayResult:
-    """One policy on one recording."""
+    """The results of one policy on one recording."""
 
     policy: str
     missing: str
@@ -32,7 +39,7 @@ class ReplayResult:
 
 @dataclass(frozen=True, eq=False)
 class ReplayPlan:
-    """What is the same for all policies of a comparison."""
+    """The settings that all policies of a comparison share. `each`: shuffle the segments again in each run."""
 
     recording: Recording
     gold: Gold
@@ -44,18 +51,20 @@ class ReplayPlan:
     checkpoints: Sequence[int]
 
     def result(self, spec: str, *, trace: bool = False) -> ReplayResult:
+        """Replay a policy, such as `exp3:variant=mtol`; `trace` stores the steps of the first run."""
         size = len(self.recording.segments)
         policy = make_policy(spec, self.recording.systems, horizon=size, runs=self.runs)
         replay = Replay(self.recording, self.missing, decimals=self.decimals, top=self.gold.top)
         keep = {*self.checkpoints, *(np.linspace(1, size, min(size, POINTS)).astype(int).tolist() if trace else ())}
-        order = orders(size, self.runs, self.seed, each=self.each)
+        order = segment_orders(size, self.runs, self.seed, each=self.each)
         history = replay.run(policy, order, seed=self.seed, keep=sorted(keep), trace=trace)
-        found = checkpoints(history, self.gold, self.checkpoints)
+        found = evaluate_checkpoints(history, self.gold, self.checkpoints)
         return ReplayResult(
-            spec, self.missing, self.gold, history, found, effort(history, self.gold, self.recording.ratings)
+            spec, self.missing, self.gold, history, found, measure_effort(history, self.gold, self.recording.ratings)
         )
 
     def header_config(self) -> dict[str, Any]:
+        """The settings for the header of a trace."""
         return {
             "missing": self.missing,
             "decimals": self.decimals,
@@ -66,8 +75,9 @@ class ReplayPlan:
 
 
 def as_json(result: ReplayResult) -> dict[str, JSON]:
+    """The result as plain JSON."""
     history = result.history
-    weights = history.mean_standing(history.iterations).tolist()
+    weights = history.mean_weights(history.iterations).tolist()
     return {
         "policy": result.policy,
         "missing": result.missing,
@@ -84,13 +94,14 @@ def as_json(result: ReplayResult) -> dict[str, JSON]:
 
 
 def as_table(results: Sequence[ReplayResult]) -> str:
-    """The paper's tables: top 1 and top 3 overlap at each checkpoint; then the effort; then the stops in words."""
+    """The paper's table of top 1 and top 3 overlap at each checkpoint, then the effort, then one line per stop."""
     from tabulate import tabulate
 
-    places = [checkpoint.iteration for checkpoint in results[0].checkpoints]
+    iterations = [checkpoint.iteration for checkpoint in results[0].checkpoints]
     rows = [_row(result) for result in results]
-    headers = ["policy", "missing", *(f"{place} top 1/3" for place in places), "ratings", "top 3 since"]
-    paper = tabulate(rows, headers, disable_numparse=True, colalign=("left", "left", *["right"] * (len(places) + 2)))
+    headers = ["policy", "missing", *(f"{iteration} top 1/3" for iteration in iterations), "ratings", "top 3 since"]
+    alignment = ("left", "left", *["right"] * (len(iterations) + 2))
+    paper = tabulate(rows, headers, disable_numparse=True, colalign=alignment)
     spent = tabulate([_effort_row(result) for result in results], _EFFORT, disable_numparse=True)
     gold = f"gold: {', '.join(results[0].gold.best)}"
     return "\n".join([gold, "", paper, "", spent, *(line for result in results for line in _stops(result))])
@@ -115,7 +126,7 @@ def _effort_row(result: ReplayResult) -> list[str]:
 
 
 def _stops(result: ReplayResult) -> Iterator[str]:
-    """The verdict that most runs came to."""
+    """The most frequent stopping decision of the runs."""
     stops = [stop[1] for stop in result.history.stops if stop is not None]
     if not stops:
         return
@@ -124,7 +135,7 @@ def _stops(result: ReplayResult) -> Iterator[str]:
     first = next(stop for stop in stops if tuple(sorted(stop.best)) == common)
     ratings = np.median(result.effort.stopped) if result.effort.stopped else result.effort.total
     sure = f"with {100 * first.confidence:g} % confidence the top {len(common)} are {', '.join(first.best)}"
-    within = f"none of them worse than another system by more than {many(100 * first.within, 'point')}"
+    within = f"none of them worse than another system by more than {pluralise(100 * first.within, 'point')}"
     often = f"{answers.count(common)} of {len(stops)} stops"
     yield f"\n{result.policy}: stop after {ratings:.0f} ratings: {sure} ({within}; {often})"
 
@@ -133,8 +144,8 @@ def weights_chart(result: ReplayResult) -> Chart:
     """The paper's figures: how the weights evolve, with the 10th to 90th percentile of the runs as a band."""
     history = result.history
     x = np.array(history.kept, dtype=float)
-    mean = history.standings.mean(axis=1)
-    low, high = np.percentile(history.standings, [10, 90], axis=1)
+    mean = history.weights.mean(axis=1)
+    low, high = np.percentile(history.weights, [10, 90], axis=1)
     best = result.gold.best
     series = tuple(
         Series(name, x, mean[:, i], i + 1, band=Band(low[:, i], high[:, i]), note="gold" if name in best else "")
@@ -155,5 +166,5 @@ def effort_chart(results: Sequence[ReplayResult]) -> Chart:
     )
     y = Axis(f"top-{results[0].gold.top} overlap, mean of runs", range=(0.0, 1.05))
     return Chart(
-        "effort", "What the best systems cost to find", Axis("ratings spent", log=True, ticks=ticks), y, series
+        "effort", "Ratings needed to find the best systems", Axis("ratings spent", log=True, ticks=ticks), y, series
     )

@@ -1,6 +1,6 @@
-"""Bringing trials so many rows further: in this process, or several at a time in processes of their own.
+"""Run experiments up to a number of rows: in this process, or several at a time in child processes.
 
-Either way a trial is what `mtloop run --until ROWS --resume` makes of its TOML file: a trace that goes on where it was.
+Both give the same trace as `mtloop run --stop-after ROWS --resume` with the TOML file. An existing trace is resumed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from mtloop.core.processes import ChildProcesses
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.tuning.toml_writer import to_toml
 
-MISTAKE = 2  # the exit code of what no second try would mend
+EXIT_INPUT_ERROR = 2  # the exit code of `mtloop` for wrong input; a retry would fail again
 
 
 @dataclass(frozen=True)
-class Work:
-    """An experiment to bring to `rows` steps; its trace lies at `trace`, its TOML beside it."""
+class ExperimentJob:
+    """Run an experiment until its trace has `rows` steps. The TOML file of the experiment is beside the trace."""
 
     experiment: Experiment
     trace: Path
@@ -39,34 +39,34 @@ class Work:
 
     @property
     def done(self) -> bool:
-        """Told by whole lines, the header's not counted."""
+        """Whether the trace has `rows` complete lines after the header."""
         return self.trace.is_file() and self.trace.read_bytes().count(b"\n") > self.rows
 
-    def describe(self) -> None:
-        """Put the experiment beside its trace, for whoever runs it, now or by hand."""
+    def write_config(self) -> None:
+        """Write the experiment as a TOML file beside its trace."""
         write_text(self.config, to_toml(self.experiment))
 
 
 class Runner(Protocol):
-    """Does the work that is not done; returns, in order, what is wrong with each experiment ("" if nothing)."""
+    """Runs the jobs that are not done. Returns one error message per job, in order ("": no error)."""
 
-    def __call__(self, works: Sequence[Work]) -> list[str]: ...
+    def __call__(self, jobs: Sequence[ExperimentJob]) -> list[str]: ...
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """One after the other, here. `run` brings a trace to so many steps."""
+    """Runs the jobs one after the other in this process. `run` runs one job."""
 
-    run: Callable[[Work], None]
+    run: Callable[[ExperimentJob], None]
 
-    def __call__(self, works: Sequence[Work]) -> list[str]:
-        return [self._one(work) for work in works]
+    def __call__(self, jobs: Sequence[ExperimentJob]) -> list[str]:
+        return [self._run_job(job) for job in jobs]
 
-    def _one(self, work: Work) -> str:
-        work.describe()
+    def _run_job(self, job: ExperimentJob) -> str:
+        job.write_config()
         try:
-            if not work.done:
-                self.run(work)
+            if not job.done:
+                self.run(job)
         except InputError as error:
             return str(error)
         return ""
@@ -74,45 +74,46 @@ class InProcess:
 
 @dataclass(frozen=True)
 class Processes:
-    """So many at a time. `lock` is held by each of them, so that none is overtaken by a second search."""
+    """Runs `parallel` jobs at a time in child processes.
 
-    jobs: int
+    Each child inherits the file descriptor `lock`, so a second search waits until all children have ended.
+    """
+
+    parallel: int
     lock: int
-    snapshot: int = 100
+    snapshot_every: int = 100
 
-    def __call__(self, works: Sequence[Work]) -> list[str]:
-        with ThreadPoolExecutor(self.jobs) as pool, ChildProcesses() as children:
-            return list(pool.map(partial(self._one, children), works))
+    def __call__(self, jobs: Sequence[ExperimentJob]) -> list[str]:
+        with ThreadPoolExecutor(self.parallel) as pool, ChildProcesses() as children:
+            return list(pool.map(partial(self._run_job, children), jobs))
 
-    def _one(self, children: ChildProcesses, work: Work) -> str:
-        work.describe()
-        if work.done:
+    def _run_job(self, children: ChildProcesses, job: ExperimentJob) -> str:
+        job.write_config()
+        if job.done:
             return ""
-        done = children.run(
-            self._command(work), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[self.lock]
-        )
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
-        if done.returncode not in (0, MISTAKE):
-            raise MtloopError(f"{work.trace} was stopped ({said[-1]}); the same command again goes on")
-        return said[-1].removeprefix("mtloop: ") if done.returncode else ""
+        done = children.run(self._command(job), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[self.lock])
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
+        if done.returncode not in (0, EXIT_INPUT_ERROR):
+            raise MtloopError(f"{job.trace} was stopped ({lines[-1]}); run the same command again to resume")
+        return lines[-1].removeprefix("mtloop: ") if done.returncode else ""
 
-    def _command(self, work: Work) -> list[str]:
-        where = ["--config", str(work.config), "--out", str(work.trace)]
-        how = ["--resume", "--until", str(work.rows), "--snapshot", str(self.snapshot)]
-        return [sys.executable, "-m", "mtloop", "run", *where, *how]
+    def _command(self, job: ExperimentJob) -> list[str]:
+        files = ["--config", str(job.config), "--out", str(job.trace)]
+        options = ["--resume", "--stop-after", str(job.rows), "--snapshot-every", str(self.snapshot_every)]
+        return [sys.executable, "-m", "mtloop", "run", *files, *options]
 
 
 @contextmanager
-def locked(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
-    """Nobody else works in the folder: not a second search, nor what a killed one left behind.
+def locked(folder: Path, log: Callable[[str], None]) -> Iterator[int]:
+    """Lock the folder and yield the file descriptor of the lock. Wait for other searches and their trials.
 
-    The lock is the kernel's, shared by the processes a search starts, and gone with the last of them.
+    The kernel holds the lock. The child processes of a search share it. It is released when the last of them ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"{folder}: another search, or a trial that a killed one left behind, is at work here; waiting for it")
+            log(f"{folder}: another search, or a trial of a killed search, is running here; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()

@@ -1,4 +1,4 @@
-"""Files to systems: traces as they are, text files by way of the loop, as if the system were in it now."""
+"""Read the outputs of systems from files: traces directly, text files through the loop with a recorded learner."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import click
 
 from mtloop.core.errors import InputError
 from mtloop.core.loop import run
-from mtloop.core.trace import Trace, is_header
+from mtloop.core.trace import Trace, is_trace_start
 from mtloop.core.types import Segment, Step, Truth
 from mtloop.data import Corpus, parse_columns, read, read_aligned, read_lines
 from mtloop.judges import PostEditor
 from mtloop.methods.recorded import Recorded
 
-PACKED = (".gz", ".xz", ".zst")
+COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
 
 
 @dataclass(frozen=True)
-class Files:
-    """The files that hold what the systems said and what they should have said."""
+class SystemFiles:
+    """The files with the outputs of the systems and the references."""
 
     traces: Sequence[Path] = ()
     refs: Sequence[Path] = ()
@@ -34,9 +34,9 @@ class Files:
     baseline: Path | None = None
 
     def __post_init__(self) -> None:
-        """An option that would be ignored is a mistake."""
+        """Raise InputError for an option that would be ignored."""
         if self.data is not None and (self.refs or self.src):
-            raise InputError("--data gives source and reference already; leave out --ref and --src")
+            raise InputError("--data contains source and reference; leave out --ref and --src")
         if self.columns and (self.data is None or not {".tsv", ".csv"} & set(self.data.suffixes)):
             raise InputError("--columns names the columns of --data, which must be a .tsv or .csv file")
         if self.src and not self.refs:
@@ -51,11 +51,12 @@ class Files:
 
     @property
     def baseline_name(self) -> str | None:
+        """The name of the baseline system; None without --baseline."""
         return None if self.baseline is None else self._names[self.baseline]
 
     @cached_property
-    def left_out(self) -> str:
-        """What the reader of --data left out, in words; empty when nothing."""
+    def skipped(self) -> str:
+        """A message about the rows of --data that the reader skipped; empty if there are none."""
         return f"{self.data}: {self._corpus}" if self.data is not None and self._corpus.skipped else ""
 
     def _systems(self) -> Iterator[tuple[str, list[Step]]]:
@@ -75,11 +76,11 @@ class Files:
             return self._with_truth(read_steps(path), path)
         return self._judged(self._hypotheses(path), name)
 
-    def _judged(self, said: Mapping[str, str], name: str) -> list[Step]:
-        return list(run(self._stream, Recorded(said, name), PostEditor()))
+    def _judged(self, hypotheses: Mapping[str, str], name: str) -> list[Step]:
+        return list(run(self._stream, Recorded(hypotheses, name), PostEditor()))
 
     def _hypotheses(self, path: Path) -> Mapping[str, str]:
-        """A line a segment; also a line a row of the data, some of which the reader left out."""
+        """The lines of a file by segment id. The file has one line per segment, or one per row of --data."""
         stream, lines = self._stream, read_lines(path)
         ids = [segment.id for segment, _ in stream]
         if len(lines) == len(ids):
@@ -87,7 +88,7 @@ class Files:
         if self.data is not None and len(lines) == len(ids) + sum(self._corpus.skipped.values()):
             return {segment_id: lines[row - 1] for segment_id, row in zip(ids, self._corpus.rows, strict=True)}
         first = min(len(lines), len(ids)) + 1
-        message = f"{len(lines)} lines, but {self._truth_file} has {len(ids)}; line {first} has no partner"
+        message = f"{len(lines)} lines, but {self._truth_file} has {len(ids)}; line {first} has no counterpart"
         raise InputError(message, path=path)
 
     @cached_property
@@ -101,7 +102,7 @@ class Files:
 
     @cached_property
     def _stream(self) -> list[tuple[Segment, Truth]]:
-        """Sources and references, by whichever files name them."""
+        """Sources and references from --data, or from --src and --ref."""
         if self.data is not None:
             return list(self._corpus)
         if not self.refs:
@@ -115,7 +116,7 @@ class Files:
         ]
 
     def _with_truth(self, steps: list[Step], path: Path) -> list[Step]:
-        """A trace's steps, with references joined by segment id where files name them."""
+        """The steps of a trace, with the references of --data or --ref joined by segment id, if given."""
         if not self.refs and self.data is None:
             return steps
         truths = {segment.id: truth for segment, truth in self._stream}
@@ -127,28 +128,28 @@ class Files:
 
 
 def read_steps(path: Path) -> list[Step]:
-    """The steps of a trace that holds any."""
+    """The steps of a trace; raise InputError if it is not a trace, or has no steps."""
     if path.is_file() and not is_trace(path) and path.stat().st_size:
-        raise InputError("is no trace; texts are given with --ref and --hyp", path=path)
+        raise InputError("is not a trace; give text files with --ref and --hyp", path=path)
     trace = Trace.read(path)
-    if trace.torn:
-        click.echo(f"mtloop: {path}: the last line is torn and left out; the run was cut short", err=True)
+    if trace.truncated:
+        click.echo(f"mtloop: {path}: the last line is incomplete and was ignored; the run was interrupted", err=True)
     steps = trace.steps
     if not steps:
-        raise InputError("the trace holds no steps yet", path=path)
+        raise InputError("the trace contains no steps yet", path=path)
     return steps
 
 
 def is_trace(path: Path) -> bool:
-    """Told by its first bytes: a header line."""
+    """Whether a file begins with the header of a trace."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return is_header(file.read(64))
+        return is_trace_start(file.read(64))
 
 
 def unique_names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Short names where they tell the files apart, else the paths; a file given twice counts once.
+    """A name for each file: its stem if that is unique, else its path. A file that is given twice counts once.
 
     >>> list(unique_names([Path("a/out.txt"), Path("b/out.txt"), Path("base.txt.gz"), Path("a/../a/out.txt")]).values())
     ['a/out.txt', 'b/out.txt', 'base']
@@ -156,16 +157,16 @@ def unique_names(paths: Sequence[Path]) -> dict[Path, str]:
     first: dict[Path, Path] = {}
     for path in paths:
         first.setdefault(path.resolve(), path)
-    often = Counter(map(_short, first.values()))
-    names = {path: _short(path) if often[_short(path)] == 1 else str(path) for path in first.values()}
+    counts = Counter(map(_short_name, first.values()))
+    names = {path: _short_name(path) if counts[_short_name(path)] == 1 else str(path) for path in first.values()}
     return names if len(set(names.values())) == len(names) else {path: str(path) for path in names}
 
 
-def _short(path: Path) -> str:
-    return Path(path.stem).stem if path.suffix in PACKED else path.stem
+def _short_name(path: Path) -> str:
+    return Path(path.stem).stem if path.suffix in COMPRESSED_SUFFIXES else path.stem
 
 
 def _mt(segment: Segment, path: Path) -> str:
     if "mt" not in segment.context:
-        raise InputError("has no column `mt`; give what the system said with --hyp FILE", path=path)
+        raise InputError("has no column `mt`; give the output of the system with --hyp FILE", path=path)
     return str(segment.context["mt"])

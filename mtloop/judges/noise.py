@@ -1,4 +1,4 @@
-"""Rewards as people would give them: coarse, unsteady, strict or kind (Nguyen, Daumé and Boyd-Graber, 2017)."""
+"""Noise that makes simulated rewards more like human ones (Nguyen, Daumé and Boyd-Graber, 2017)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mtloop.core.errors import InputError
 
 @dataclass(frozen=True)
 class Noise:
-    """Perturbs a reward in [0, 1]; what is left at its default changes nothing. Applied in the order of the fields.
+    """Perturbs a reward in [0, 1]. The fields are applied in order; the defaults change nothing.
 
-    `skew`: the reward to this power; above 1 for a harsh rater, below for a kind one. `variance`: how many times the
-    spread that people's ratings of a sentence show, which is widest in the middle of the scale. `granularity`: how
-    many steps the scale has.
+    `skew`: raises the reward to this power (above 1: harsh rater, below 1: lenient rater). `variance`: multiplier of
+    the standard deviation of human ratings, which is largest in the middle of the scale (0: off). `granularity`: the
+    number of equal steps of the scale (0: continuous).
 
     >>> Noise(granularity=4)(0.6, random.Random(1)), Noise(skew=2)(0.5, random.Random(1))
     (0.5, 0.25)
@@ -35,22 +35,25 @@ class Noise:
 
     def __call__(self, reward: float, rng: random.Random) -> float:
         skewed = reward**self.skew
-        spread = skewed if not self.variance else rng.gauss(skewed, self.variance * deviation(skewed))
-        kept = min(1.0, max(0.0, spread))
-        return round(kept * self.granularity) / self.granularity if self.granularity else kept
+        varied = skewed if not self.variance else rng.gauss(skewed, self.variance * rating_deviation(skewed))
+        clipped = min(1.0, max(0.0, varied))
+        return round(clipped * self.granularity) / self.granularity if self.granularity else clipped
 
     def __bool__(self) -> bool:
+        """Return whether the noise changes anything."""
         return self != Noise()
 
     def settings(self) -> dict[str, float]:
-        """What differs from the default."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        """Return the fields that differ from their default."""
+        return {
+            spec.name: getattr(self, spec.name) for spec in fields(self) if getattr(self, spec.name) != spec.default
+        }
 
 
-def deviation(reward: float) -> float:
-    """The standard deviation of people's ratings of a sentence, after the 2017 paper's fit; none at either end.
+def rating_deviation(reward: float) -> float:
+    """Return the standard deviation of human ratings, as fitted in the 2017 paper; it is 0 at both ends of the scale.
 
-    >>> round(deviation(0.5), 3), deviation(0.0), deviation(1.0)
+    >>> round(rating_deviation(0.5), 3), rating_deviation(0.0), rating_deviation(1.0)
     (0.335, 0.0, 0.0)
     """
     return max(0.0, 0.64 * reward - 0.0002) if reward < 0.5 else max(0.0, 0.67 - 0.67 * reward)

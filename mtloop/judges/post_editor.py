@@ -1,4 +1,4 @@
-"""Simulated post-editing: the reference is what the translator made of the proposal."""
+"""Simulated post-editing: the reference serves as the post-edit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mtloop.core.types import PostEdit, Proposal, Truth
 
 @dataclass(frozen=True)
 class PostEditor:
-    """Answers every proposal with the segment's first reference; silent where there is none."""
+    """Answers every proposal with the first reference of the segment; returns None if there is none."""
 
     rater: str | None = None
 

@@ -1,4 +1,4 @@
-"""Simulated people who say how good a translation is, and nothing else: one number, or a thumb up or down."""
+"""Simulated raters: they answer with one reward in [0, 1], or with a thumb up (1) or down (0)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from mtloop.judges.noise import Noise
 
 @dataclass(frozen=True)
 class Rater:
-    """Answers with what `worth(translation, reference)` says, from 0 to 1; the best of several references counts.
+    """Answers with `sentence_reward(translation, reference)` in [0, 1], the maximum over several references.
 
-    `noise` is what this person makes of it, `thumbs` a mark to reach: up (1) or down (0). What is random depends on
-    `seed`, the segment and the translation alone, so a run taken up again hears the same. Silent without a reference.
+    `noise` perturbs the reward. `thumbs` replaces the reward by 1 if it reaches this threshold, else by 0 (None: off).
+    The noise depends only on `seed`, the segment id and the translation, so a resumed run gets the same rewards.
+    Returns None for a segment without a reference.
 
     >>> from mtloop.core import Segment
     >>> same = lambda text, reference: float(text == reference)
@@ -25,7 +26,7 @@ class Rater:
     Reward(value=1.0, rater=None)
     """
 
-    worth: Callable[[str, str], float]
+    sentence_reward: Callable[[str, str], float]
     noise: Noise = field(default_factory=Noise)
     thumbs: float | None = None
     seed: int = 1
@@ -34,21 +35,21 @@ class Rater:
     def __post_init__(self) -> None:
         if self.thumbs is not None and not 0 < self.thumbs <= 1:
             raise InputError(
-                f"thumbs {self.thumbs:g}: expected the reward that earns a thumb up, above 0 and at most 1"
+                f"thumbs {self.thumbs:g}: expected the lowest reward for a thumb up, above 0 and at most 1"
             )
 
     def __call__(self, proposal: Proposal, truth: Truth | None) -> Reward | None:
         if truth is None or not truth.references:
             return None
-        score = max(self.worth(proposal.text, reference) for reference in truth.references)
-        perceived = self.noise(score, random.Random(f"{self.seed}/{proposal.segment.id}/{proposal.text}"))
-        value = perceived if self.thumbs is None else float(perceived >= self.thumbs)
+        reward = max(self.sentence_reward(proposal.text, reference) for reference in truth.references)
+        noisy = self.noise(reward, random.Random(f"{self.seed}/{proposal.segment.id}/{proposal.text}"))
+        value = noisy if self.thumbs is None else float(noisy >= self.thumbs)
         return Reward(value, self.rater)
 
 
 @dataclass(frozen=True)
 class RatedEdits:
-    """An editor's corrections read as rewards: what the proposal is worth, held against what was made of it."""
+    """Turns the post-edits of `editor` into rewards: `rater` compares the proposal with its post-edit."""
 
     editor: Judge
     rater: Rater

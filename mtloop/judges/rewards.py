@@ -1,4 +1,4 @@
-"""What a translation is worth: a sentence metric in [0, 1], and what a simulated person makes of it."""
+"""Rewards of translations: a sentence metric in [0, 1], with optional noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.types import Proposal, Segment, Step, Truth
 from mtloop.judges.noise import Noise
-from mtloop.metrics.quality import BLEU, MeanSentence, SacreMetric
+from mtloop.metrics.quality import BLEU, SacreMetric, SentenceAverage
 from mtloop.metrics.registry import METRICS, MetricOptions, make_metric, plugins
 
 SentenceReward: TypeAlias = Callable[[str, str], float]
@@ -18,66 +18,66 @@ SentenceReward: TypeAlias = Callable[[str, str], float]
 
 @lru_cache(maxsize=16)
 def sentence_reward(name: str) -> SentenceReward:
-    """A metric by name as a reward: (translation, reference) to a number from 0 to 1.
+    """Return the reward function of a metric name: (translation, reference) to a number in [0, 1].
 
-    Sentence metrics are taken as they are; corpus metrics are computed on the one sentence, divided by a hundred,
-    and turned round where less is better.
+    Sentence metrics are used unchanged. Corpus metrics are computed on the single sentence and divided by 100; if lower
+    is better, the reward is 1 minus this value.
 
     >>> sentence_reward("wmt17")("Save the file.", "save the file.")
     1.0
     >>> round(sentence_reward("ter")("Save file.", "Save the file."), 3)
     0.667
     """
-    if name not in sentence_metrics() and name not in plugins():
-        raise UnknownName("reward", name, [*sentence_metrics(), *plugins()])
+    if name not in reward_names() and name not in plugins():
+        raise UnknownName("reward", name, [*reward_names(), *plugins()])
     metric = make_metric(name, MetricOptions())
-    if isinstance(metric, MeanSentence):
+    if isinstance(metric, SentenceAverage):
         return metric.sentence
     if isinstance(metric, SacreMetric):
-        return lambda text, reference: _on_one(metric, text, reference)
-    if callable(own := getattr(metric, "sentence", None)):
-        return lambda text, reference: _clipped(float(own(text, reference)))
-    raise UnknownName("reward", name, sentence_metrics())
+        return lambda text, reference: _single_sentence_score(metric, text, reference)
+    if callable(sentence := getattr(metric, "sentence", None)):
+        return lambda text, reference: _clip(float(sentence(text, reference)))
+    raise UnknownName("reward", name, reward_names())
 
 
-def sentence_metrics() -> list[str]:
-    """The names that can be a reward."""
+def reward_names() -> list[str]:
+    """Return the names of the built-in metrics that can be a reward."""
     return [name for name in METRICS if name in ("wmt17", "sbleu", "chrf", "ter", "bleu")]
 
 
-def noise_of(settings: Mapping[str, float]) -> Noise:
-    """The noise that a task's settings describe."""
+def make_noise(settings: Mapping[str, float]) -> Noise:
+    """Return the noise with these settings; raise InputError if they are invalid."""
     unknown = settings.keys() - Noise.__dataclass_fields__.keys()
     if unknown:
         raise UnknownName("noise", sorted(unknown)[0], Noise.__dataclass_fields__)
     try:
         return Noise(**settings)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        raise InputError(f"noise is made of numbers, not {dict(settings)}") from error
+        raise InputError(f"noise settings must be numbers, found {dict(settings)}") from error
 
 
-def perceived(score: float, noise: Noise, seed: str) -> float:
-    """The reward given for a score; the same seed gives the same reward."""
+def add_noise(score: float, noise: Noise, seed: str) -> float:
+    """Return the noisy reward of a score; the same seed gives the same reward."""
     return noise(score, random.Random(seed)) if noise else score
 
 
 @lru_cache(maxsize=1)
 def corpus_bleu() -> BLEU:
-    """Corpus BLEU for the checkpoints, without regard to case, as the rewards are."""
+    """Return the case-insensitive corpus BLEU of the checkpoints; the rewards ignore case as well."""
     return BLEU(lowercase=True)
 
 
-def statistics(text: str, reference: str) -> tuple[int, ...]:
-    """What corpus BLEU adds up, for one sentence."""
+def corpus_bleu_statistics(text: str, reference: str) -> tuple[int, ...]:
+    """Return the statistics of one sentence that corpus BLEU sums up."""
     return tuple(int(value) for value in corpus_bleu().rows([_step(text, reference)])[0])
 
 
-def _on_one(metric: SacreMetric, text: str, reference: str) -> float:
-    share = metric.score([_step(text, reference)]).value / 100
-    return _clipped(share if metric.higher_is_better else 1 - share)
+def _single_sentence_score(metric: SacreMetric, text: str, reference: str) -> float:
+    score = metric.score([_step(text, reference)]).value / 100
+    return _clip(score if metric.higher_is_better else 1 - score)
 
 
-def _clipped(value: float) -> float:
+def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 

@@ -1,4 +1,4 @@
-"""The scales people rate on, and how each becomes a reward in [0, 1]."""
+"""Rating scales, and their mapping to rewards in [0, 1]."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from numpy.typing import NDArray
 from mtloop.core.errors import InputError, UnknownName
 
 Array = NDArray[np.float64]
-WIDEST = 3.0  # standard deviations from a rater's mean; what lies farther out counts like it
-WORST = 25.0  # the MQM penalty of a segment that is of no use at all; worse ones count like it
+MAX_Z_SCORE = 3.0  # standard deviations from the mean of a rater; scores beyond it are clipped
+MAX_MQM_PENALTY = 25.0  # the MQM penalty of a useless translation; larger penalties are clipped
 
 
 def direct_assessment(scores: Array) -> Array:
-    """0-100, divided by 100."""
-    return _within(scores, 0, 100, "a direct assessment") * 0.01
+    """Map 0-100 to 0-1."""
+    return _check_range(scores, 0, 100, "a direct assessment") * 0.01
 
 
 def mqm(scores: Array) -> Array:
-    """Penalties as negative numbers: 0 is 1, -25 and worse is 0, linear between them."""
-    return 1 + np.maximum(_within(scores, -np.inf, 0, "an MQM penalty"), -WORST) / WORST
+    """Map penalties, given as negative numbers, linearly: 0 to 1, and -25 or less to 0."""
+    return 1 + np.maximum(_check_range(scores, -np.inf, 0, "an MQM penalty"), -MAX_MQM_PENALTY) / MAX_MQM_PENALTY
 
 
-def standardised(scores: Array) -> Array:
-    """z-scores of their raters: 0 is 0.5, three standard deviations below is 0 and above 1, linear between them.
+def z_score(scores: Array) -> Array:
+    """Map z-scores per rater linearly: -3 or less to 0, 0 to 0.5, and 3 or more to 1.
 
-    >>> standardised(np.array([-4.0, 0.0, 1.5])).tolist()
+    >>> z_score(np.array([-4.0, 0.0, 1.5])).tolist()
     [0.0, 0.5, 0.75]
     """
-    ranged: Array = np.clip(0.5 + _within(scores, -10, 10, "a z-score") / (2 * WIDEST), 0.0, 1.0)
-    return ranged
+    clipped: Array = np.clip(0.5 + _check_range(scores, -10, 10, "a z-score") / (2 * MAX_Z_SCORE), 0.0, 1.0)
+    return clipped
 
 
 def binary(scores: Array) -> Array:
-    """0 or 1 and nothing between."""
+    """Return ratings of 0 or 1 unchanged; raise InputError for any other value."""
     if np.isin(scores[~np.isnan(scores)], (0, 1)).all():
         return scores
-    raise InputError(f"score {_first(scores, np.isin(scores, (0, 1)))} is neither 0 nor 1; expected binary ratings")
+    raise InputError(f"score {_first_invalid(scores, np.isin(scores, (0, 1)))} is not 0 or 1; choose another --scale")
 
 
 def unit(scores: Array) -> Array:
-    """Already in [0, 1]."""
-    return _within(scores, 0, 1, "a score on this scale")
+    """Return scores in [0, 1] unchanged; raise InputError for any other value."""
+    return _check_range(scores, 0, 1, "a score on this scale")
 
 
 def pairwise(scores: Array) -> Array:
-    """Whatever the scale, only who was preferred to whom: the share of a segment's other systems that one beats.
+    """Map scores on any scale to the share of the segment's other systems that a system beats.
 
-    Ties count half; a segment with a single rated system says nothing. Systems are the first axis.
+    A tie counts one half. A segment with a single rated system gives NaN. Systems are the first axis.
 
     >>> pairwise(np.array([[70.0, 5.0], [90.0, np.nan], [70.0, np.nan]])).tolist()
     [[0.25, nan], [1.0, nan], [0.25, nan]]
@@ -63,7 +63,7 @@ def pairwise(scores: Array) -> Array:
 SCALES: dict[str, Callable[[Array], Array]] = {
     "da": direct_assessment,
     "mqm": mqm,
-    "z": standardised,
+    "z": z_score,
     "binary": binary,
     "unit": unit,
     "pairwise": pairwise,
@@ -71,38 +71,41 @@ SCALES: dict[str, Callable[[Array], Array]] = {
 
 
 def find_scale(name: str) -> Callable[[Array], Array]:
+    """Return the mapping of a scale; raise UnknownName for an unknown scale."""
     if name not in SCALES:
         raise UnknownName("scale", name, SCALES)
     return SCALES[name]
 
 
 def guess_scale(scores: Array) -> str:
-    """MQM if nothing is above zero and something is below; else direct assessment."""
-    known = scores[~np.isnan(scores)]
-    return "mqm" if known.size and known.max() <= 0 and known.min() < 0 else "da"
+    """Return "mqm" if no score is above zero and some are below, else "da"."""
+    rated = scores[~np.isnan(scores)]
+    return "mqm" if rated.size and rated.max() <= 0 and rated.min() < 0 else "da"
 
 
-def metric_range(scores: Array) -> Array:
-    """An automatic score as a reward: linear, the lowest score of the file to 0 and the highest to 1.
+def min_max(scores: Array) -> Array:
+    """Map automatic scores linearly: the lowest score of the file to 0 and the highest to 1.
 
-    >>> metric_range(np.array([[-1.5, 0.5, np.nan]])).tolist()
+    >>> min_max(np.array([[-1.5, 0.5, np.nan]])).tolist()
     [[0.0, 1.0, nan]]
     """
     low, high = np.nanmin(scores), np.nanmax(scores)
-    ranged: Array = (scores - low) / (high - low) if high > low else np.where(np.isnan(scores), np.nan, 0.5)
-    return ranged
+    scaled: Array = (scores - low) / (high - low) if high > low else np.where(np.isnan(scores), np.nan, 0.5)
+    return scaled
 
 
-METRIC_MAPS: dict[str, Callable[[Array], Array]] = {"range": metric_range, "none": lambda scores: scores}
+METRIC_SCALINGS: dict[str, Callable[[Array], Array]] = {"range": min_max, "none": lambda scores: scores}
 
 
-def _within(scores: Array, low: float, high: float, what: str) -> Array:
-    good = (scores >= low) & (scores <= high)
-    if (good | np.isnan(scores)).all():
+def _check_range(scores: Array, low: float, high: float, scale: str) -> Array:
+    valid = (scores >= low) & (scores <= high)
+    if (valid | np.isnan(scores)).all():
         return scores
     limits = f"from {low:g} to {high:g}" if np.isfinite(low) else f"of at most {high:g}"
-    raise InputError(f"score {_first(scores, good)} is not {what}: expected numbers {limits}; choose another --scale")
+    raise InputError(
+        f"score {_first_invalid(scores, valid)} is not {scale}: expected numbers {limits}; choose another --scale"
+    )
 
 
-def _first(scores: Array, good: NDArray[np.bool_]) -> float:
-    return float(scores[~good & ~np.isnan(scores)].flat[0])
+def _first_invalid(scores: Array, valid: NDArray[np.bool_]) -> float:
+    return float(scores[~valid & ~np.isnan(scores)].flat[0])

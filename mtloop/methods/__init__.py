@@ -1,1 +1,1 @@
-"""Names to objects: one registry of what the command line, TOML files and Python call by name."""
+"""The learning methods and their registry, for the command line, TOML files and Python."""

@@ -1,31 +1,31 @@
-"""Whether a learner understands the answers it will get."""
+"""Whether a learner can learn from the feedback of a run or a task."""
 
 from __future__ import annotations
 
-from mtloop.bandits.oracle import Informed
+from mtloop.bandits.oracle import RequiresReferences
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import DeclaresFeedback, Learner
 from mtloop.core.types import Feedback, PostEdit, Reward
 
-ANSWERS: dict[type[Feedback], str] = {
-    PostEdit: "a run answers with a PostEdit only; run it with mtloop bandit",
-    Reward: "a task answers with a Reward only; "
-    "take one that does not learn (baseline, copy-source) or one that learns from rewards",
+FEEDBACK_SOURCES: dict[type[Feedback], str] = {
+    PostEdit: "a run gives only PostEdit feedback; use mtloop bandit",
+    Reward: "a task gives only Reward feedback; "
+    "take a method that does not learn (baseline, copy-source) or one that learns from rewards",
 }
 
 
-def refuse_informed(learner: Learner, method: str) -> None:
-    """A system that must know the references first has no place where there are none, or where it should learn them."""
-    if isinstance(learner, Informed):
+def check_without_references(learner: Learner, method: str) -> None:
+    """Raise InputError if the learner must be trained on the references of a task first."""
+    if isinstance(learner, RequiresReferences):
         raise InputError(
-            f"method {method} is trained on a task's references beforehand, which only a task at home can tell it: "
+            f"method {method} is trained on the references of a task first, so the task must be a local file: "
             "mtloop bandit --task FILE"
         )
 
 
-def refuse_deaf(learner: Learner, method: str, answer: type[Feedback]) -> None:
-    """A learner that learns, but not from this kind of answer, would sit through it all and learn nothing."""
+def check_feedback(learner: Learner, method: str, feedback: type[Feedback]) -> None:
+    """Raise InputError if the learner learns, but not from this kind of feedback."""
     kinds = learner.learns_from if isinstance(learner, DeclaresFeedback) else ()
-    if kinds and answer not in kinds:
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(f"method {method} learns from {wanted}, and {ANSWERS[answer]}")
+    if kinds and feedback not in kinds:
+        needed = " or ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"method {method} learns from {needed}, but {FEEDBACK_SOURCES[feedback]}")

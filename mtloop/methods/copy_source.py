@@ -1,4 +1,4 @@
-"""The floor that every system must beat: the source as it is."""
+"""A trivial baseline: the unchanged source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mtloop.core.types import Feedback, Learned, Proposal, Segment
 
 
 class CopySource:
-    """Says the source again; never learns."""
+    """Returns the source as its translation; never learns."""
 
     learns_from: tuple[type[Feedback], ...] = ()
 

@@ -1,8 +1,8 @@
-"""What help texts show and settings begin with: apart from the methods themselves, which take seconds to import."""
+"""Defaults that help texts show; apart from the methods, whose import takes seconds."""
 
 from __future__ import annotations
 
-DEFAULT = "lora+memory+copy"
-PIECE = 48  # tokens of source, beyond which it is cut between sentences
-COMPARED = f"baseline,bias,top,fixed,full,lasso,{DEFAULT}"  # those of the 2019 paper, and ours
-LENGTH = "steps"  # the setting that takes the length of the stream, where a method has it
+DEFAULT_METHOD = "lora+memory+copy"
+MAX_PIECE_TOKENS = 48  # a longer source is split between sentences
+COMPARED_METHODS = f"baseline,bias,top,fixed,full,lasso,{DEFAULT_METHOD}"  # those of the 2019 paper, and the default
+STREAM_LENGTH = "stream_length"  # the setting that holds the length of the stream, if a method has it

@@ -1,4 +1,4 @@
-"""Which engine a method runs on, and what follows: how its model is found, when it learns, what it depends on."""
+"""The engine of a method: how its model is loaded, its default schedule, and the package it depends on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mtloop.nmt.engine.threads import set_threads
 
 
 class Model(Protocol):
-    """What a learner is made from; the fingerprint tells one from another."""
+    """A model of any engine; the fingerprint identifies it."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -27,35 +27,38 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """`model` and `schedule` are taken when none is named; headers give the version of `package`.
+    """How to load a model and set the number of threads; `model` and `schedule` are the defaults.
 
-    `option` names the model where methods of several engines run side by side.
+    Trace headers store the version of `package`. `option` is the command-line option for the model in verbs that run
+    methods of several engines.
     """
 
     load: Callable[[str], Model | None]
-    prepare: Callable[[int], None]
+    set_threads: Callable[[int], None]
     package: str
     model: str = ""
     schedule: str = "each"
     option: str = ""
 
     def versions(self) -> dict[str, str]:
+        """Return the versions of mtloop, Python and the engine's package."""
         ours = {"mtloop": __version__, "python": platform.python_version()}
         return ours | ({self.package: version(self.package)} if self.package else {})
 
 
 def engine_of(method: str) -> Engine:
+    """Return the engine of a method."""
     if method in SMT_METHODS:
         return SMT
     if method in STATISTICAL_BANDITS.keys() | {"lexical", "smt-oracle"}:
         return SMT_BANDIT
     if method.startswith("wnmt-") and method in WORD_METHODS:
-        return WORDS
-    return NMT if takes_model(method) else NONE
+        return WORD_LEVEL
+    return NMT if takes_model(method) else NO_ENGINE
 
 
 def schedule_of(method: str, given: str) -> str:
-    """When a method learns: as given, else as its engine does; a method that is unfair by name is so by schedule.
+    """Return the schedule of a method: the one given, or the default of its engine; unfair methods get `:unfair`.
 
     >>> schedule_of("full", ""), schedule_of("smt-adapting", ""), schedule_of("smt-foreground-unfair", "blocks:3000")
     ('each', 'blocks:1000', 'blocks:3000:unfair')
@@ -75,32 +78,32 @@ def _load_nmt(name: str) -> Any:
     return Marian.load(find_model(name))
 
 
-def _load_words(name: str) -> Any:
+def _load_word_level(name: str) -> Any:
     if not name:
         raise InputError(
-            "a word-level method needs its model: --model FOLDER (mtloop bandit: --word-model FOLDER); "
+            "a word-level method needs a model: --model FOLDER (mtloop bandit: --word-model FOLDER); "
             "train one: mtloop train --vocab word"
         )
     return _load_nmt(name)
 
 
 def _load_smt(name: str) -> Any:
-    from mtloop.smt.card import RETRAIN
-    from mtloop.smt.learners import Base
+    from mtloop.smt.card import TRAIN_HINT
+    from mtloop.smt.learners import BackgroundModel
 
     if not name:
         raise InputError(
-            f"a statistical method needs its model: --model FOLDER (mtloop bandit: --smt-model FOLDER); {RETRAIN}"
+            f"a statistical method needs a model: --model FOLDER (mtloop bandit: --smt-model FOLDER); {TRAIN_HINT}"
         )
-    return Base.open(name)
+    return BackgroundModel.open(name)
 
 
 def _set_threads_smt(threads: int) -> None:
-    os.environ["OMP_NUM_THREADS"] = str(threads)  # read when Thot's library is loaded
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # must be set before Thot's library is loaded, which reads it
 
 
 NMT = Engine(_load_nmt, set_threads, "torch", model="en-de", option="--model")
-WORDS = Engine(_load_words, set_threads, "torch", option="--word-model")
-NONE = Engine(lambda name: None, lambda threads: None, "")
+WORD_LEVEL = Engine(_load_word_level, set_threads, "torch", option="--word-model")
+NO_ENGINE = Engine(lambda name: None, lambda threads: None, "")
 SMT = Engine(_load_smt, _set_threads_smt, "sil-thot", schedule="blocks:1000", option="--smt-model")
 SMT_BANDIT = replace(SMT, schedule="each")

@@ -1,4 +1,4 @@
-"""The settings of a method, read from the keyword-only parameters of the function that makes it."""
+"""The settings of a method: the keyword-only parameters of the function that makes it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mtloop.core.types import JSON
 
 
 def keywords_of(method: Callable[..., Any]) -> Iterator[tuple[str, JSON]]:
+    """Yield the name and the default value of each setting."""
     for name, parameter in inspect.signature(method).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
             yield name, parameter.default

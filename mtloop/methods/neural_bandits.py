@@ -1,4 +1,4 @@
-"""Neural methods that learn from rewards, by name: what each can be told, and what it is made of."""
+"""Neural methods that learn from rewards, by name: their settings, explorers and baselines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
-from mtloop.methods.defaults import PIECE
+from mtloop.methods.defaults import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
     from mtloop.bandits.neural.annealing import Annealing
@@ -20,135 +20,150 @@ if TYPE_CHECKING:
     from mtloop.nmt.engine.marian import Marian
     from mtloop.nmt.scopes.scope import Scope
 
-RATES = {"full": 0.01, "lora": 0.01}  # of SGD, where it is not the scope's own for post-edits
-EAGER_RATES = RATES | {"full": 0.003}  # without a baseline every reward pulls, and a draw is held on to too soon
+SGD_RATES = {"full": 0.01, "lora": 0.01}  # where they differ from the scope's learning rate for post-edits
+SGD_RATES_WITHOUT_BASELINE = SGD_RATES | {"full": 0.003}  # every reward reinforces its draw: prevents early collapse
 ADAM_RATES = {"full": 1e-5, "top": 1e-5, "fixed": 1e-5, "lora": 1e-4, "bias": 1e-3}  # the first is the paper's
 
 
 @dataclass(frozen=True)
-class Moving:
-    """What moves, how far a reward moves it, and when that ends."""
+class BanditSettings:
+    """The scope that learns, the size of its updates, and their annealing.
+
+    A `learning_rate` of 0 is the default for scope and optimiser. `max_gradient_norm` 0 does not clip.
+    `stream_length` 0 never anneals.
+    """
 
     scope: str = "full"
-    rate: float = 0.0
-    tensors: str = ""
+    learning_rate: float = 0.0
+    tensors_file: str = ""
     optimiser: str = "sgd"
-    clip: float = 1.0
+    max_gradient_norm: float = 1.0
     clipping: str = "gradient"
     temperature: float = 0.3
-    steps: int = 0
-    start: float = 1.0
-    decay: float = 0.99
-    floor: float = 0.1
+    stream_length: int = 0
+    annealing_start: float = 1.0
+    annealing_decay: float = 0.99
+    min_temperature: float = 0.1
     seed: int = 1
-    piece: int = PIECE
+    max_piece_tokens: int = MAX_PIECE_TOKENS
 
     def annealing(self) -> Annealing:
         from mtloop.bandits.neural.annealing import Annealing
 
-        return Annealing(self.steps, self.start, self.decay, self.floor, self.temperature)
+        schedule = self.annealing_start, self.annealing_decay, self.min_temperature
+        return Annealing(self.stream_length, *schedule, self.temperature)
 
-    def clipped(self) -> Clipping:
+    def checked_clipping(self) -> Clipping:
         if self.clipping not in ("gradient", "score"):
             raise UnknownName("clipping", self.clipping, ("gradient", "score"))
         return self.clipping  # type: ignore[return-value]
 
-    def moving(self, model: Marian, rates: Mapping[str, float]) -> Scope:
-        """The scope, and its optimiser around it; `rates` are those of SGD."""
+    def make_scope(self, model: Marian, sgd_rates: Mapping[str, float]) -> Scope:
+        """Return the scope, wrapped in its optimiser; `sgd_rates` are the default learning rates of SGD."""
         from mtloop.methods.neural import make_scope
-        from mtloop.nmt.scopes.adam import AdamScope, Movable
+        from mtloop.nmt.scopes.adam import AdamScope, GradientScope
 
-        if self.piece < 1:
-            raise InputError(f"piece = {self.piece}; expected the tokens of a piece, 1 or more")
-        if self.clip < 0 or self.rate < 0:
-            raise InputError("clip is the longest gradient (0: any length), rate the step size (0: the scope's own)")
-        if self.optimiser not in ("sgd", "adam"):
-            raise UnknownName("optimiser", self.optimiser, ("sgd", "adam"))
-        rates = rates if self.optimiser == "sgd" else ADAM_RATES
-        scope = make_scope(model, self.scope, self.rate or rates.get(self.scope, 0.0), self.tensors)
+        self._check()
+        rates = sgd_rates if self.optimiser == "sgd" else ADAM_RATES
+        scope = make_scope(model, self.scope, self.learning_rate or rates.get(self.scope, 0.0), self.tensors_file)
         if self.optimiser == "sgd":
             return scope
-        if not isinstance(scope, Movable):
-            raise InputError(f"scope {self.scope} steps and shrinks by its own rule; take optimiser=sgd")
+        if not isinstance(scope, GradientScope):
+            raise InputError(f"scope {self.scope} has its own update rule; take optimiser=sgd")
         return AdamScope(scope)
+
+    def _check(self) -> None:
+        if self.max_piece_tokens < 1:
+            raise InputError(f"max_piece_tokens = {self.max_piece_tokens}; expected 1 or more")
+        if self.max_gradient_norm < 0 or self.learning_rate < 0:
+            raise InputError(
+                "max_gradient_norm is 0 (no clipping) or more, learning_rate 0 (the default of the scope) or more"
+            )
+        if self.optimiser not in ("sgd", "adam"):
+            raise UnknownName("optimiser", self.optimiser, ("sgd", "adam"))
 
 
 @dataclass(frozen=True)
-class Drawing(Moving):
-    """How translations are drawn, beside."""
+class SamplingSettings(BanditSettings):
+    """How translations are sampled, and how their rewards are weighted."""
 
-    best: int = 0
-    mass: float = 1.0
-    explore: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    exploration: float = 1.0
     dropout: float = 0.0
-    blame: float = 1.0
-    kl: float = 0.0
+    negative_weight: float = 1.0
+    kl_weight: float = 0.0
 
     def explorer(self, baseline: Baseline) -> ExpectedLoss:
         from mtloop.bandits.neural.explorers import ExpectedLoss
         from mtloop.nmt.engine.truncation import Truncation
 
-        return ExpectedLoss(baseline, Truncation(self.best, self.mass), self.explore, self.dropout, self.blame, self.kl)
+        truncation = Truncation(self.top_k, self.top_p)
+        weights = self.negative_weight, self.kl_weight
+        return ExpectedLoss(baseline, truncation, self.exploration, self.dropout, *weights)
 
 
 @dataclass(frozen=True)
-class Recollecting(Drawing):
-    """When a translation is good enough to say it again, and how many others are looked for where it is not.
+class RecallSettings(SamplingSettings):
+    """How a repeated source is translated.
 
-    `expect` is what a reward for a new source is held against: the mean of all, a regression on the source, a critic.
+    A translation with a mean reward of at least `accept_reward` is repeated; below it, a beam search of `beam_size`
+    looks for an untried one. `baseline` is the baseline for new sources: the mean of all rewards, a ridge regression
+    on the source, or a critic.
     """
 
-    explore: float = 0.2
-    content: float = 0.4
-    beams: int = 8
-    expect: str = "mean"
+    exploration: float = 0.2
+    accept_reward: float = 0.4
+    beam_size: int = 8
+    baseline: str = "mean"
 
 
 @dataclass(frozen=True)
-class Fitting(Drawing):
-    """How much evidence a regression needs."""
+class RidgeSettings(SamplingSettings):
+    """The penalty of the ridge regression that predicts a reward from the source."""
 
-    ridge: float = 10.0
-
-
-@dataclass(frozen=True)
-class Criticised(Drawing):
-    """How fast a critic learns, and how much it can."""
-
-    critic_rate: float = 3e-4
-    hidden: int = 64
+    ridge_penalty: float = 10.0
 
 
 @dataclass(frozen=True)
-class Shaking(Moving):
-    """How far weights are shaken; the temperature is a factor of it, and falls."""
+class CriticSettings(SamplingSettings):
+    """Learning rate and layer width of the critic."""
+
+    critic_learning_rate: float = 3e-4
+    critic_width: int = 64
+
+
+@dataclass(frozen=True)
+class PerturbationSettings(BanditSettings):
+    """Scale of the weight perturbation; the temperature multiplies it, and is annealed."""
 
     scope: str = "bias"
     optimiser: str = "adam"
-    clip: float = 0.0
+    max_gradient_norm: float = 0.0
     temperature: float = 1.0
-    spread: float = 0.1
+    perturbation_scale: float = 0.1
 
 
-Told = TypeVar("Told", bound=Moving)
+AnySettings = TypeVar("AnySettings", bound=BanditSettings)
 
 
 @dataclass(frozen=True)
-class NeuralBandit(Generic[Told]):
-    """A method: its name, what it can be told (with defaults), and how it tries things."""
+class NeuralBandit(Generic[AnySettings]):
+    """A method: its name, its default settings, and how it makes its explorer."""
 
     name: str
-    told: Told
-    explorer: Callable[[Marian, Told], Explorer]
-    rates: Mapping[str, float] = field(default_factory=lambda: RATES)
+    defaults: AnySettings
+    make_explorer: Callable[[Marian, AnySettings], Explorer]
+    sgd_rates: Mapping[str, float] = field(default_factory=lambda: SGD_RATES)
 
     @property
     def keywords(self) -> dict[str, JSON]:
-        return asdict(self.told)
+        """All settings with their default values."""
+        return asdict(self.defaults)
 
     @property
     def __signature__(self) -> Signature:
-        """As of a function with these keywords: that is where settings are looked up."""
+        """The signature of a function with these settings as keyword-only parameters, for `keywords_of`."""
         own = [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in self.keywords.items()]
         return Signature([Parameter("model", Parameter.POSITIONAL_OR_KEYWORD), *own])
 
@@ -158,76 +173,84 @@ class NeuralBandit(Generic[Told]):
         for name in settings:
             if name not in self.keywords:
                 raise UnknownName(f"setting of method {self.name}", name, self.keywords)
-        told = replace(self.told, **settings)  # type: ignore[arg-type]
-        explorer, annealing = self.explorer(model, told), told.annealing()
+        chosen = replace(self.defaults, **settings)  # type: ignore[arg-type]
+        explorer, annealing = self.make_explorer(model, chosen), chosen.annealing()
         return BanditNMT(
-            told.moving(model, self.rates), explorer, method=self.name, annealing=annealing,
-            clip=told.clip, clipping=told.clipped(), seed=told.seed, piece=told.piece,
+            chosen.make_scope(model, self.sgd_rates), explorer, method=self.name, annealing=annealing,
+            max_gradient_norm=chosen.max_gradient_norm, clipping=chosen.checked_clipping(),
+            seed=chosen.seed, max_piece_tokens=chosen.max_piece_tokens,
         )  # fmt: skip
 
 
-def expected_loss(model: Marian, told: Drawing) -> Explorer:
-    """Translations are drawn, and move the weights by what they were worth."""
-    from mtloop.bandits.neural.baselines import Nothing
+def expected_loss(model: Marian, settings: SamplingSettings) -> Explorer:
+    """Sampled translations update the weights in proportion to their reward, without a baseline."""
+    from mtloop.bandits.neural.baselines import NoBaseline
 
-    return told.explorer(Nothing())
+    return settings.explorer(NoBaseline())
 
 
-def against_the_mean(model: Marian, told: Drawing) -> Explorer:
-    """What counts is by how much a reward is above the mean of all so far: the paper's control variate."""
+def mean_baseline(model: Marian, settings: SamplingSettings) -> Explorer:
+    """The baseline is the mean of all rewards so far: the paper's control variate."""
     from mtloop.bandits.neural.baselines import RunningMean
 
-    return told.explorer(RunningMean())
+    return settings.explorer(RunningMean())
 
 
-def against_the_source(model: Marian, told: Fitting) -> Explorer:
-    """What counts is by how much a reward is above what a regression expects of its source."""
+def ridge_baseline(model: Marian, settings: RidgeSettings) -> Explorer:
+    """The baseline is a ridge regression on the encoded source."""
     from mtloop.bandits.neural.baselines import SourceRidge
 
-    if told.ridge <= 0:
-        raise InputError("ridge, the penalty of the regression, is more than 0")
-    return told.explorer(SourceRidge(model.shape.width, told.ridge))
+    if settings.ridge_penalty <= 0:
+        raise InputError("ridge_penalty is more than 0")
+    return settings.explorer(SourceRidge(model.shape.width, settings.ridge_penalty))
 
 
-def actor_critic(model: Marian, told: Criticised) -> Explorer:
-    """What counts, token by token, is by how much a reward is above what a critic expected there."""
+def actor_critic(model: Marian, settings: CriticSettings) -> Explorer:
+    """The baseline is a critic's prediction for each token."""
     from mtloop.bandits.neural.critic import Critic
 
-    if told.critic_rate <= 0 or told.hidden < 1:
-        raise InputError("critic_rate, its step size, is more than 0 and hidden, the width of its layer, at least 1")
-    return told.explorer(Critic(model.shape.width, told.hidden, told.critic_rate, told.seed))
+    if settings.critic_learning_rate <= 0 or settings.critic_width < 1:
+        raise InputError("critic_learning_rate is more than 0, and critic_width is 1 or more")
+    width, rate = settings.critic_width, settings.critic_learning_rate
+    return settings.explorer(Critic(model.shape.width, width, rate, settings.seed))
 
 
-def recalling(model: Marian, told: Recollecting) -> Explorer:
-    """What a source earned before decides what is said of it, and is what a reward is held against."""
+def recall(model: Marian, settings: RecallSettings) -> Explorer:
+    """Earlier rewards of a source select its translation and are its baseline."""
     from mtloop.bandits.neural.baselines import RunningMean, SourceRidge
     from mtloop.bandits.neural.critic import Critic
-    from mtloop.bandits.neural.repeated_sources import SecondTries
+    from mtloop.bandits.neural.repeated_sources import RepeatedSources
 
     width = model.shape.width
-    made: dict[str, Callable[[], Baseline]]
-    made = {"mean": RunningMean, "ridge": lambda: SourceRidge(width), "critic": lambda: Critic(width, seed=told.seed)}
-    if told.expect not in made:
-        raise UnknownName("expect", told.expect, made)
-    return SecondTries(told.explorer(made[told.expect]()), told.content, told.beams)
+    baselines: dict[str, Callable[[], Baseline]] = {
+        "mean": RunningMean,
+        "ridge": lambda: SourceRidge(width),
+        "critic": lambda: Critic(width, seed=settings.seed),
+    }
+    if settings.baseline not in baselines:
+        raise UnknownName("baseline", settings.baseline, baselines)
+    sampling = settings.explorer(baselines[settings.baseline]())
+    return RepeatedSources(sampling, settings.accept_reward, settings.beam_size)
 
 
-def zeroth_order(model: Marian, told: Shaking) -> Explorer:
-    """The likeliest translation of a model shaken a little, held against the mean."""
+def zeroth_order(model: Marian, settings: PerturbationSettings) -> Explorer:
+    """The most likely translation of a model with perturbed weights; the baseline is the mean reward."""
     from mtloop.bandits.neural.zeroth_order import ZerothOrder
 
-    if told.scope not in SMALL:
-        raise InputError(f"scope {told.scope} has too many weights to shake at once; take one of {', '.join(SMALL)}")
-    return ZerothOrder(spread=told.spread)
+    if settings.scope not in SMALL_SCOPES:
+        raise InputError(
+            f"scope {settings.scope} has too many weights to perturb at once; take one of {', '.join(SMALL_SCOPES)}"
+        )
+    return ZerothOrder(perturbation_scale=settings.perturbation_scale)
 
 
-SMALL = ("bias", "top", "fixed")
-nmt_el = NeuralBandit("nmt-el", Drawing(), expected_loss, EAGER_RATES)
+SMALL_SCOPES = ("bias", "top", "fixed")
+nmt_el = NeuralBandit("nmt-el", SamplingSettings(), expected_loss, SGD_RATES_WITHOUT_BASELINE)
 NEURAL_BANDITS: dict[str, Callable[..., Learner]] = {
     "nmt-el": nmt_el,
-    "nmt-el-cv": NeuralBandit("nmt-el-cv", Drawing(), against_the_mean),
-    "nmt-el-recall": NeuralBandit("nmt-el-recall", Recollecting(), recalling),
-    "nmt-el-ridge": NeuralBandit("nmt-el-ridge", Fitting(), against_the_source),
-    "nmt-reinforce": NeuralBandit("nmt-reinforce", Criticised(), actor_critic),
-    "nmt-szo": NeuralBandit("nmt-szo", Shaking(), zeroth_order),
+    "nmt-el-cv": NeuralBandit("nmt-el-cv", SamplingSettings(), mean_baseline),
+    "nmt-el-recall": NeuralBandit("nmt-el-recall", RecallSettings(), recall),
+    "nmt-el-ridge": NeuralBandit("nmt-el-ridge", RidgeSettings(), ridge_baseline),
+    "nmt-reinforce": NeuralBandit("nmt-reinforce", CriticSettings(), actor_critic),
+    "nmt-szo": NeuralBandit("nmt-szo", PerturbationSettings(), zeroth_order),
 }

@@ -1,4 +1,4 @@
-"""Oracles and domain adaptation, by name: what else was in the 2017 paper's table, and learns from no reward."""
+"""Oracles and domain adaptation, by name: the systems of the 2017 paper that do not learn from rewards."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from typing import TYPE_CHECKING
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
-from mtloop.methods.defaults import PIECE
+from mtloop.methods.defaults import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
     from mtloop.nmt.adaptive import AdaptiveNMT
     from mtloop.nmt.engine.marian import Marian
-    from mtloop.smt.learners import Base
+    from mtloop.smt.learners import BackgroundModel
 
 
 def nmt_oracle(
     model: Marian,
     *,
     scope: str = "full",
-    rate: float = 0.0,
-    tensors: str = "",
+    learning_rate: float = 0.0,
+    tensors_file: str = "",
     epochs: int = 2,
-    updates: int = 3,
-    piece: int = PIECE,
+    max_updates: int = 3,
+    max_piece_tokens: int = MAX_PIECE_TOKENS,
 ) -> Learner:
-    """The neural model, corrected by every reference of the task, `epochs` times over."""
+    """The neural model, trained on all references of the task as corrections, `epochs` times."""
     from mtloop.bandits.oracle import Oracle
 
-    _positive(epochs=epochs, updates=updates)
-    return Oracle(_taught(model, scope, rate, tensors, updates, piece), method="nmt-oracle", epochs=epochs)
+    _check_positive(epochs=epochs, max_updates=max_updates)
+    learner = _post_edit_learner(model, scope, learning_rate, tensors_file, max_updates, max_piece_tokens)
+    return Oracle(learner, method="nmt-oracle", epochs=epochs)
 
 
-def smt_oracle(model: Base) -> Learner:
-    """The statistical model with every reference of the task counted in."""
+def smt_oracle(model: BackgroundModel) -> Learner:
+    """The statistical model, updated with all references of the task."""
     from mtloop.bandits.oracle import Oracle
     from mtloop.methods.statistical import smt_adapting
 
@@ -46,51 +47,59 @@ def smt_oracle(model: Base) -> Learner:
 def domain_adaptation(
     model: Marian,
     *,
-    general: str = "",
+    general_data: str = "",
     scope: str = "full",
-    rate: float = 0.0,
-    tensors: str = "",
-    every: int = 500,
-    select: int = 500,
-    pool: int = 50_000,
+    learning_rate: float = 0.0,
+    tensors_file: str = "",
+    selection_interval: int = 500,
+    selected_pairs: int = 500,
+    pool_size: int = 50_000,
     seed: int = 1,
-    piece: int = PIECE,
+    max_piece_tokens: int = MAX_PIECE_TOKENS,
 ) -> Learner:
-    """After `every` sources the model learns the `select` pairs most like them, of the first `pool` of `general`."""
+    """After every `selection_interval` sources, learn the `selected_pairs` general pairs most similar to them.
+
+    They are selected from the first `pool_size` pairs of the file `general_data`.
+    """
     from mtloop.bandits.neural.domain_adaptation import DomainAdaptation
     from mtloop.data.training_pairs import text_pairs
 
-    _positive(every=every, select=select, pool=pool)
-    if not general:
-        raise InputError("domain-adaptation chooses from general parallel text: --set general=FILE")
-    pairs = list(islice(text_pairs(Path(general)), pool))
-    learner = _taught(model, scope, rate, tensors, 1, piece)
-    return DomainAdaptation(learner, pairs, every=every, select=select, seed=seed)
+    _check_positive(selection_interval=selection_interval, selected_pairs=selected_pairs, pool_size=pool_size)
+    if not general_data:
+        raise InputError("domain-adaptation needs general parallel text: --set general_data=FILE")
+    pairs = list(islice(text_pairs(Path(general_data)), pool_size))
+    learner = _post_edit_learner(model, scope, learning_rate, tensors_file, 1, max_piece_tokens)
+    return DomainAdaptation(
+        learner, pairs, selection_interval=selection_interval, selected_pairs=selected_pairs, seed=seed
+    )
 
 
 ORACLES: dict[str, Callable[..., Learner]] = {"nmt-oracle": nmt_oracle, "smt-oracle": smt_oracle}
 INFORMED_METHODS: dict[str, Callable[..., Learner]] = {**ORACLES, "domain-adaptation": domain_adaptation}
 
 
-def _taught(model: Marian, scope: str, rate: float, tensors: str, updates: int, piece: int) -> AdaptiveNMT:
-    """A learner of corrections, by the name of what moves; its delta is one of that method."""
+def _post_edit_learner(
+    model: Marian, scope: str, learning_rate: float, tensors_file: str, max_updates: int, max_piece_tokens: int
+) -> AdaptiveNMT:
+    """Return the post-edit method named like the scope; its delta is one of that method."""
     from mtloop.methods.neural import NEURAL_METHODS, SCOPES
     from mtloop.nmt.adaptive import AdaptiveNMT
 
     if scope not in SCOPES or scope == "baseline":
         raise UnknownName("scope", scope, [name for name in SCOPES if name != "baseline"])
-    if tensors and scope != "fixed":
-        raise InputError(f"tensors is a setting of scope fixed, not of {scope}")
-    if rate < 0:
-        raise InputError(f"rate is the step size (0: the scope's own), not {rate:g}")
-    settings: dict[str, JSON] = {"updates": updates, "piece": piece}
-    settings |= ({"rate": rate} if rate else {}) | ({"tensors": tensors} if tensors else {})
+    if tensors_file and scope != "fixed":
+        raise InputError(f"tensors_file is a setting of scope fixed, not of {scope}")
+    if learning_rate < 0:
+        raise InputError(f"learning_rate is 0 (the default of the scope) or more, not {learning_rate:g}")
+    settings: dict[str, JSON] = {"max_updates": max_updates, "max_piece_tokens": max_piece_tokens}
+    settings |= {"learning_rate": learning_rate} if learning_rate else {}
+    settings |= {"tensors_file": tensors_file} if tensors_file else {}
     learner = NEURAL_METHODS[scope](model, **settings)
     assert isinstance(learner, AdaptiveNMT)
     return learner
 
 
-def _positive(**counts: int) -> None:
+def _check_positive(**counts: int) -> None:
     for name, value in counts.items():
         if value < 1:
             raise InputError(f"{name} is {value}; expected 1 or more")

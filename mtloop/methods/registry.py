@@ -1,4 +1,4 @@
-"""Learning methods by name, with their keywords: the same in `--method`, in TOML and in Python."""
+"""The registry of learning methods: the same names and settings in `--method`, in TOML and in Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
 from mtloop.methods.copy_source import CopySource
 from mtloop.methods.keywords import keywords_of
-from mtloop.methods.neural import NEURAL_METHODS, Neural, joins
+from mtloop.methods.neural import NEURAL_METHODS, Neural, is_combination
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 from mtloop.methods.oracles import INFORMED_METHODS
 from mtloop.methods.statistical import SMT_METHODS
@@ -36,13 +36,13 @@ METHODS: dict[str, Callable[..., Learner]] = {
 
 
 def make_learner(method: str, model: Any, settings: Mapping[str, JSON] | None = None) -> Learner:
-    """A learner by name, over a model of its engine; a wrong keyword answers with the right ones."""
-    given = (model,) if takes_model(method) else ()
-    return find_method(method)(*given, **(settings or {}))
+    """Return a learner by name; `model` must be one of its engine. An error about a setting lists the valid ones."""
+    arguments = (model,) if takes_model(method) else ()
+    return find_method(method)(*arguments, **(settings or {}))
 
 
 def takes_model(method: str) -> bool:
-    """Whether a method is one of a model, which is its first argument.
+    """Whether a method needs a model, as its first argument.
 
     >>> takes_model("full"), takes_model("copy-source")
     (True, False)
@@ -52,13 +52,13 @@ def takes_model(method: str) -> bool:
 
 
 def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[str, JSON]:
-    """Every keyword of a method with its value: what the trace's header keeps.
+    """Return all settings of a method, with the `given` values converted; the trace header stores them.
 
-    >>> settings_of("bias", {"rate": "0.5"})["rate"], settings_of("memory")["newest"]
+    >>> settings_of("bias", {"learning_rate": "0.5"})["learning_rate"], settings_of("memory")["max_states_per_word"]
     (0.5, 32)
     """
-    found = find_method(method)
-    defaults = found.keywords if isinstance(found, Neural) else dict(keywords_of(found))
+    maker = find_method(method)
+    defaults = maker.keywords if isinstance(maker, Neural) else dict(keywords_of(maker))
     for name in given or {}:
         if name not in defaults:
             raise UnknownName(f"setting of method {method}", name, defaults)
@@ -66,10 +66,11 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
 
 
 def find_method(name: str) -> Callable[..., Learner]:
+    """Return the function that makes a learner; raise UnknownName if there is none."""
     known = METHODS | _plugins()
     if name in known:
         return known[name]
-    if joins(name.split("+")):
+    if is_combination(name.split("+")):
         return Neural(name)
     raise UnknownName("method", name, known)
 

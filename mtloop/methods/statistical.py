@@ -1,4 +1,4 @@
-"""Statistical methods by name: the systems of the 2012 paper. Their model is a folder made by `mtloop train`."""
+"""Statistical methods, by name: the systems of the 2012 paper. Their model is a folder made by `mtloop train`."""
 
 from __future__ import annotations
 
@@ -9,45 +9,47 @@ from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 
 if TYPE_CHECKING:
-    from mtloop.smt.learners import Adapting, Base
+    from mtloop.smt.learners import BackgroundModel, TranslationSystem
 
 
-def smt_baseline(model: Base) -> Learner:
-    """The background as it is; never learns."""
-    from mtloop.smt.learners import Fixed
+def smt_baseline(model: BackgroundModel) -> Learner:
+    """The unchanged background model; never learns."""
+    from mtloop.smt.learners import BackgroundOnly
 
-    return _smt("smt-baseline", model, lambda: Fixed(model.engine()), learns=False)
+    return _smt("smt-baseline", model, lambda: BackgroundOnly(model.engine()), learns=False)
 
 
-def smt_adapting(model: Base, *, foreground: str = "incremental", emphasis: int = 1, size: int = 50) -> Learner:
-    """Background and foreground: by incremental training (`emphasis` times a pair), or rescoring `size` candidates."""
-    from mtloop.smt.learners import Incremental, Rescoring
+def smt_adapting(
+    model: BackgroundModel, *, foreground: str = "incremental", repetitions: int = 1, nbest_size: int = 50
+) -> Learner:
+    """Background and foreground: incremental training (each pair `repetitions` times), or n-best rescoring."""
+    from mtloop.smt.learners import IncrementalTraining, NbestRescoring
 
     if foreground not in ("incremental", "rescoring"):
         raise InputError(f"foreground is 'incremental' or 'rescoring', not {foreground!r}")
-    if emphasis < 1 or size < 1:
-        raise InputError("emphasis and size are 1 or more")
+    if repetitions < 1 or nbest_size < 1:
+        raise InputError("repetitions and nbest_size are 1 or more")
     if foreground == "incremental":
-        return _smt("smt-adapting", model, lambda: Incremental(model.engine(emphasis)))
-    return _smt("smt-adapting", model, lambda: Rescoring(model.engine(), size))
+        return _smt("smt-adapting", model, lambda: IncrementalTraining(model.engine(repetitions)))
+    return _smt("smt-adapting", model, lambda: NbestRescoring(model.engine(), nbest_size))
 
 
-def smt_foreground(model: Base, *, words: int = 1000, phrase: int = 20) -> Learner:
-    """The foreground alone, estimated anew after every `words` corrected source words; copies until the first time."""
-    return _alone("smt-foreground", model, words, phrase)
+def smt_foreground(model: BackgroundModel, *, retrain_words: int = 1000, max_phrase_length: int = 20) -> Learner:
+    """The foreground only, retrained after every `retrain_words` corrected source words; until then it copies."""
+    return _foreground_only("smt-foreground", model, retrain_words, max_phrase_length)
 
 
-def smt_foreground_unfair(model: Base, *, words: int = 1, phrase: int = 20) -> Learner:
-    """The foreground alone, taught each block before it translates it: what memorising looks like."""
-    return _alone("smt-foreground-unfair", model, words, phrase)
+def smt_foreground_unfair(model: BackgroundModel, *, retrain_words: int = 1, max_phrase_length: int = 20) -> Learner:
+    """The foreground only, trained on each block before translating it: an upper bound by memorisation."""
+    return _foreground_only("smt-foreground-unfair", model, retrain_words, max_phrase_length)
 
 
-def _alone(method: str, model: Base, words: int, phrase: int) -> Learner:
-    from mtloop.smt.learners import Alone
+def _foreground_only(method: str, model: BackgroundModel, retrain_words: int, max_phrase_length: int) -> Learner:
+    from mtloop.smt.learners import ForegroundOnly
 
-    if words < 1 or phrase < 1:
-        raise InputError("words and phrase are 1 or more")
-    return _smt(method, model, lambda: Alone(model, words, phrase))
+    if retrain_words < 1 or max_phrase_length < 1:
+        raise InputError("retrain_words and max_phrase_length are 1 or more")
+    return _smt(method, model, lambda: ForegroundOnly(model, retrain_words, max_phrase_length))
 
 
 SMT_METHODS: dict[str, Callable[..., Learner]] = {
@@ -59,7 +61,7 @@ SMT_METHODS: dict[str, Callable[..., Learner]] = {
 UNFAIR = frozenset({"smt-foreground-unfair"})
 
 
-def _smt(method: str, model: Base, make: Callable[[], Adapting], *, learns: bool = True) -> Learner:
+def _smt(method: str, model: BackgroundModel, make: Callable[[], TranslationSystem], *, learns: bool = True) -> Learner:
     from mtloop.smt.learners import SmtLearner
 
     return SmtLearner(make, method=method, fingerprint=model.fingerprint, learns=learns)

@@ -1,4 +1,4 @@
-"""Methods of whole words, by name: the lexical table alone, and word-level neural translation helped by it (2017)."""
+"""Word-level methods, by name: the lexical table alone, and word-level NMT with it for unknown words (2017)."""
 
 from __future__ import annotations
 
@@ -9,55 +9,55 @@ from typing import TYPE_CHECKING
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
-from mtloop.methods.defaults import PIECE
+from mtloop.methods.defaults import MAX_PIECE_TOKENS
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 
 if TYPE_CHECKING:
     from mtloop.bandits.neural.unknown_words import UnknownWords
     from mtloop.nmt.engine.marian import Marian
-    from mtloop.smt.learners import Base
+    from mtloop.smt.learners import BackgroundModel
 
 EXPECTED_LOSS = NEURAL_BANDITS["nmt-el"]
-LEXICON = "lexicon"  # the setting that names a lexical table
+LEXICON_SETTING = "lexicon"  # the setting that names a lexical table
 
 
-def lexical(model: Base) -> Learner:
-    """A statistical model's lexical table alone, word by word; never learns."""
+def lexical(model: BackgroundModel) -> Learner:
+    """Word-by-word translation with the lexical table of a statistical model; never learns."""
     from mtloop.smt.learners import SmtLearner
-    from mtloop.smt.lexicon import Lexicon, WordByWord
+    from mtloop.smt.lexicon import Lexicon, LexiconOnly
 
-    def table() -> WordByWord:
-        return WordByWord(Lexicon.read(model.folder))
+    def table() -> LexiconOnly:
+        return LexiconOnly(Lexicon.read(model.folder))
 
     return SmtLearner(table, method="lexical", fingerprint=model.fingerprint, learns=False)
 
 
-def wnmt_baseline(model: Marian, *, lexicon: str = "", piece: int = PIECE) -> Learner:
-    """A word-level model as it is; unknown words are looked up in `lexicon`, or copied."""
+def wnmt_baseline(model: Marian, *, lexicon: str = "", max_piece_tokens: int = MAX_PIECE_TOKENS) -> Learner:
+    """An unchanged word-level model; unknown words are looked up in `lexicon`, or copied."""
     from mtloop.bandits.neural.unknown_words import WordBaseline
 
-    return WordBaseline(model, _unknown(model, lexicon), piece=piece)
+    return WordBaseline(model, _unknown_words(model, lexicon), max_piece_tokens=max_piece_tokens)
 
 
 def wnmt_el(model: Marian, *, lexicon: str = "", **settings: JSON) -> Learner:
-    """Expected loss on a word-level model, with the settings of `nmt-el`; unknown words as for `wnmt-baseline`."""
+    """Expected loss on a word-level model, with the settings of `nmt-el`; unknown words as in `wnmt-baseline`."""
     from mtloop.bandits.neural.bandit_nmt import BanditNMT
     from mtloop.bandits.neural.unknown_words import WordNMT
 
-    unknown = _unknown(model, lexicon)
+    unknown = _unknown_words(model, lexicon)
     learner = EXPECTED_LOSS(model, **settings)
     assert isinstance(learner, BanditNMT)
     return WordNMT(learner, unknown)
 
 
-def _settings_of(other: Callable[..., Learner], own: Callable[..., Learner]) -> inspect.Signature:
-    """The keywords of another method and those named here, so that one list of settings serves both."""
-    named = [one for one in inspect.signature(own).parameters.values() if one.kind is one.KEYWORD_ONLY]
-    theirs = inspect.signature(other)
-    return theirs.replace(parameters=[*theirs.parameters.values(), *named])
+def _joined_signature(other: Callable[..., Learner], own: Callable[..., Learner]) -> inspect.Signature:
+    """Return the signature of another method, with the keyword-only parameters of `own` added."""
+    added = [one for one in inspect.signature(own).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    signature = inspect.signature(other)
+    return signature.replace(parameters=[*signature.parameters.values(), *added])
 
 
-wnmt_el.__signature__ = _settings_of(EXPECTED_LOSS, wnmt_el)  # type: ignore[attr-defined]
+wnmt_el.__signature__ = _joined_signature(EXPECTED_LOSS, wnmt_el)  # type: ignore[attr-defined]
 
 WORD_METHODS: dict[str, Callable[..., Learner]] = {
     "lexical": lexical,
@@ -66,11 +66,11 @@ WORD_METHODS: dict[str, Callable[..., Learner]] = {
 }
 
 
-def _unknown(model: Marian, lexicon: str) -> UnknownWords:
+def _unknown_words(model: Marian, lexicon: str) -> UnknownWords:
     from mtloop.bandits.neural.unknown_words import UnknownWords
     from mtloop.smt.lexicon import Lexicon
 
-    if not (model.source.cut and model.target.cut):
-        message = "holds no word-level model; train one: mtloop train --vocab word --data FILE --out FOLDER"
+    if not (model.source.is_word_level and model.target.is_word_level):
+        message = "is not a word-level model; train one: mtloop train --vocab word --data FILE --out FOLDER"
         raise InputError(message, path=model.folder)
     return UnknownWords(Lexicon.read(lexicon) if lexicon else None)

@@ -1,4 +1,4 @@
-"""Instruments: read from a trace, printed with a signature."""
+"""Metrics: computed from the steps of a trace and printed with a signature."""
 
 from mtloop.metrics.adaptation import Recall
 from mtloop.metrics.base import Additive, Ratio

@@ -1,4 +1,4 @@
-"""How immediately a system learns: recall of words at their first, second, (k+1)-th appearance (2019)."""
+"""Recall of words at their first, second, (k+1)-th appearance: does one correction suffice? (2019)"""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mtloop.metrics.base import Array, Ratio, references
 from mtloop.text.units import Units
 
 
-class Seen(Protocol):
-    """Words known before, as a set or as a set of hashes."""
+class WordSet(Protocol):
+    """A set of words, or of word hashes."""
 
     def __contains__(self, word: object, /) -> bool: ...
 
@@ -23,16 +23,16 @@ class Seen(Protocol):
 
 
 class Recall(Ratio):
-    """R_k: of the words whose (k+1)-th reference of the stream this is, how many did the hypothesis have?
+    """R_k: the share of words that the hypothesis contains, among reference words that occur for the (k+1)-th time.
 
-    R0 is zero-shot (never seen before), R1 one-shot (seen exactly once); several ks are summed: R0+1.
-    Words are types: one that stands twice in a reference counts once there. Of several references the first
-    counts, being the post-edit. A segment without such words is 0/0 and changes nothing.
-    Columns: found, wanted.
+    R0 is zero-shot (never seen before), R1 is one-shot (seen exactly once). Several ks are summed: R0+1.
+    Words are types: a word that occurs twice in a reference counts once there. Only the first reference counts,
+    because it is the post-edit. A segment without such words is 0/0 and does not change the score.
+    Columns: words found, words counted.
     """
 
-    def __init__(self, units: Units, ks: Collection[int] = (0,), seen: Seen | None = None) -> None:
-        """`seen` (say, the words of the training data) leaves only truly novel words to be counted."""
+    def __init__(self, units: Units, ks: Collection[int] = (0,), seen: WordSet | None = None) -> None:
+        """Words in `seen` (for example, those of the training data) are not counted; None counts all words."""
         self.units, self.ks, self.seen = units, frozenset(ks), seen
         self.name = recall_name(self.ks)
 
@@ -43,21 +43,21 @@ class Recall(Ratio):
         return f"k:{ks}|{self.units.signature}|words:{novel}"
 
     def rows(self, steps: Sequence[Step]) -> Array:
-        follow = self.follow()
-        return np.array([follow(step) for step in steps], dtype=float).reshape(-1, 2)
+        count_row = self.make_row_counter()
+        return np.array([count_row(step) for step in steps], dtype=float).reshape(-1, 2)
 
-    def follow(self) -> Callable[[Step], tuple[int, int]]:
-        """The rows of a stream as it comes: call the result with one step after the other."""
+    def make_row_counter(self) -> Callable[[Step], tuple[int, int]]:
+        """Return a function that computes the row of a step; call it for every step, in the order of the stream."""
         appearances: Counter[str] = Counter()
 
-        def row(step: Step) -> tuple[int, int]:
+        def count_row(step: Step) -> tuple[int, int]:
             [(target, *_)] = references([step])
             words = self._words(target)
-            due = {word for word in words if appearances[word] in self.ks}
+            counted = {word for word in words if appearances[word] in self.ks}
             appearances.update(words)
-            return (len(due & self.units(step.proposal.text)) if due else 0), len(due)
+            return (len(counted & self.units(step.proposal.text)) if counted else 0), len(counted)
 
-        return row
+        return count_row
 
     def _words(self, text: str) -> frozenset[str]:
         words = self.units(text)
@@ -65,7 +65,7 @@ class Recall(Ratio):
 
 
 def recall_name(ks: Collection[int]) -> str:
-    """r0, r1, r2, ...; digits from zero on r01, r012; else with a plus.
+    """Return the metric's name: one k as r0, r1, r2, ...; several single digits from 0 as r01, r012; others as r1+2.
 
     >>> recall_name({0}), recall_name({0, 1}), recall_name({12}), recall_name({1, 2}), recall_name({0, 12})
     ('r0', 'r01', 'r12', 'r1+2', 'r0+12')
@@ -75,7 +75,7 @@ def recall_name(ks: Collection[int]) -> str:
 
 
 def parse_recall(name: str) -> frozenset[int] | None:
-    """The ks that a name asks for, or None if it names no recall.
+    """Return the ks in a metric's name, or None if the name is not a recall metric.
 
     >>> sorted(parse_recall("r01")), sorted(parse_recall("r12")), sorted(parse_recall("r1+2")), parse_recall("rr")
     ([0, 1], [12], [1, 2], None)

@@ -1,7 +1,7 @@
-"""A metric is statistics per segment plus an aggregation of their sums.
+"""A metric is a row of statistics per segment plus an aggregation of summed rows.
 
-From that follow, for every metric and at a cost of O(n): the corpus score, the score of every prefix of the
-stream, block-wise scores, bootstrap intervals and paired tests. Nothing is ever scored twice.
+This gives every metric, in O(n): the corpus score, the score of every prefix of the stream, block-wise scores,
+bootstrap intervals and paired tests. No segment is scored twice.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ class Additive(ABC):
 
     name: str
     higher_is_better: bool = True
-    best: float = 100  # what a perfect system scores, where higher is better
+    best_score: float = 100  # the score of a perfect system; used only where higher is better
 
     @property
     @abstractmethod
     def signature(self) -> str:
-        """All that changes the number, in sacreBLEU's `key:value|key:value` form."""
+        """Every setting that changes the score, in sacreBLEU's `key:value|key:value` form."""
 
     @abstractmethod
     def rows(self, steps: Sequence[Step]) -> Array:
-        """One row of statistics a step, in the order of the stream: shape (steps, columns)."""
+        """Return one row of statistics per step, in the order of the stream: shape (steps, columns)."""
 
     @abstractmethod
     def aggregate(self, sums: Array) -> Array:
-        """The scores of many summed rows: shape (m, columns) to (m,). NaN says 0/0."""
+        """Return the scores of m summed rows: shape (m, columns) to (m,). NaN means 0/0."""
 
     def score(self, steps: Sequence[Step]) -> Score:
-        """The score of the whole stream."""
+        """Return the score of the whole stream."""
         return self.score_rows(self.rows(steps))
 
     def score_rows(self, rows: Array) -> Score:
-        """The score of rows computed before."""
+        """Return the score of precomputed rows."""
         sums = rows.sum(axis=0)
         numerator, denominator = self.fraction(sums)
         return Score(self.name, float(self.aggregate(sums[None])[0]), self.signature, numerator, denominator)
 
     def fraction(self, sums: Array) -> tuple[float | None, float | None]:
-        """The two counts behind the score, where it is a plain ratio."""
+        """Return numerator and denominator of the score; (None, None) if it is not a plain ratio."""
         return None, None
 
 
 class Ratio(Additive):
-    """100 times the sum of the first column over the sum of the second; 0/0 stays undefined."""
+    """100 times the sum of the first column, divided by the sum of the second; NaN if the second is 0."""
 
     def aggregate(self, sums: Array) -> Array:
         return divide(100 * sums[:, 0], sums[:, 1])
@@ -66,7 +66,7 @@ class Ratio(Additive):
 
 
 def divide(numerator: Array, denominator: Array) -> Array:
-    """Elementwise, with NaN where there is nothing to divide by."""
+    """Divide elementwise; NaN where the denominator is 0."""
     defined = denominator != 0
     return np.divide(numerator, denominator, out=np.full_like(numerator, math.nan), where=defined)
 
@@ -76,10 +76,10 @@ def hypotheses(steps: Sequence[Step]) -> list[str]:
 
 
 def references(steps: Sequence[Step]) -> list[tuple[str, ...]]:
-    """The references of every step; a step without one cannot be scored against anything."""
-    found = [step.references for step in steps]
-    for step, texts in zip(steps, found, strict=True):
+    """Return the references of every step; raise InputError if a step has none."""
+    all_references = [step.references for step in steps]
+    for step, texts in zip(steps, all_references, strict=True):
         if not texts:
             segment = step.proposal.segment.id
             raise InputError(f"segment {segment!r} has neither a reference nor a post-edit; give one with --ref")
-    return found
+    return all_references

@@ -1,4 +1,4 @@
-"""What a translator has to do: keystrokes and mouse actions, words to wait for, post-editing, and when it pays off."""
+"""Effort of a translator: keystrokes and mouse actions, word prediction, post-editing, and when a system gets ahead."""
 
 from __future__ import annotations
 
@@ -18,49 +18,50 @@ from mtloop.metrics.base import Array, Ratio, references
 from mtloop.metrics.quality import TER
 
 Completer: TypeAlias = Callable[[str], str]
-PIECE = 200  # words; hardly a sentence is as long
+PIECE_WORDS = 200  # longer texts are simulated in pieces of this many words; few sentences are longer
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """What it took to get a text of so many characters out of an interactive system."""
+    """The user actions that produced a text of `characters` characters with an interactive system."""
 
     keystrokes: int
     mouse: int
     characters: int
 
     def to_json(self) -> dict[str, JSON]:
-        """As it stands in a proposal's `memo["interaction"]`."""
+        """Return the value of a proposal's `memo["interaction"]`."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class WordPredictionCounts:
-    """How many of a text's words an interactive system had right when it was their turn."""
+    """How many words of a text an interactive system predicted correctly."""
 
     words_right: int
     words: int
 
     def to_json(self) -> dict[str, JSON]:
-        """As it stands in a proposal's `memo["interaction"]`, beside an `Interaction`."""
+        """Return fields of a proposal's `memo["interaction"]`, to be merged with those of an `Interaction`."""
         return asdict(self)
 
 
 def simulate(complete: Completer, reference: str) -> Interaction:
-    """The effort of a user who wants the reference, has `complete(prefix)` suggested, and types what is wrong.
+    """Simulate a user who corrects the suggestions of `complete(prefix)` until the text equals the reference.
 
-    The rules of Barrachina et al. (2009). The user looks for the first character at which the suggestion departs
-    from the reference, moves there, types the right one, and the system completes the text up to there anew. A
-    typed character is a keystroke; so is cutting off a suggestion that runs on past the reference. A movement is
-    a mouse action unless the cursor is there already, as it is behind the last typed character and, at first, at
-    the beginning. Accepting the text is one mouse action more. A suggestion that does not begin with the prefix
-    is no suggestion. Every round settles at least one character, so there are at most len(reference) + 1.
+    The rules are those of Barrachina et al. (2009). The user finds the first character at which the suggestion
+    differs from the reference, moves there and types the correct character. The system then completes the text up
+    to the cursor again. A typed character is one keystroke; so is deleting the rest of a suggestion that is longer
+    than the reference. A movement is one mouse action, unless the cursor is already there: after the last typed
+    character or, initially, at the start of the text. Accepting the text is one more mouse action. A suggestion
+    that does not begin with the prefix is ignored. Every round fixes at least one character, so there are at most
+    len(reference) + 1 rounds.
 
     >>> simulate(lambda prefix: prefix or "the hause", "the house")
     Interaction(keystrokes=4, mouse=2, characters=9)
     """
     keystrokes, mouse, cursor = 0, 1, 0
-    while (wrong := _departure(_suggestion(complete, reference[:cursor]), reference, cursor)) is not None:
+    while (wrong := _first_difference(_suggestion(complete, reference[:cursor]), reference, cursor)) is not None:
         mouse += wrong > cursor
         keystrokes += 1
         if wrong == len(reference):
@@ -70,10 +71,10 @@ def simulate(complete: Completer, reference: str) -> Interaction:
 
 
 def predict_words(complete: Completer, reference: str) -> WordPredictionCounts:
-    """Ask for each word of the reference (whitespace between words), given exactly what stands before it.
+    """Predict each whitespace-separated word of the reference, given exactly the reference text before it.
 
     >>> predict_words(lambda prefix: prefix + "the house", "the green house")
-    Prediction(words_right=1, words=3)
+    WordPredictionCounts(words_right=1, words=3)
     """
     spans = _word_spans(reference)
     suggested = (_suggestion(complete, reference[:start])[start:] for start, _ in spans)
@@ -82,12 +83,12 @@ def predict_words(complete: Completer, reference: str) -> WordPredictionCounts:
 
 
 class StaticCompleter:
-    """Completes a prefix from one fixed translation: what post-editing it with an interactive editor would be like.
+    """Completes a prefix from one fixed translation; simulates post-editing it in an interactive editor.
 
-    It goes on behind that part of the translation which is nearest to the prefix, by word edit distance; a last
-    word that is still being typed is like any word that begins so, and is finished like that. Of equally near
-    parts it takes one that can finish the word, then the longest. Time grows with the product of both lengths
-    in words.
+    It finds the beginning of the translation with the smallest word edit distance to the prefix and appends the
+    words that follow it. An unfinished last word matches every word that begins with its characters and is
+    completed to that word. Among equal distances it prefers a beginning that can complete the word, then the
+    longest. Time grows with the product of both lengths in words.
 
     >>> StaticCompleter("the dog bites the person")("the big do")
     'the big dog bites the person'
@@ -96,54 +97,58 @@ class StaticCompleter:
     def __init__(self, hypothesis: str) -> None:
         self.hypothesis = hypothesis
         self._spans = _word_spans(hypothesis)
-        self._known = [hypothesis[start:end] for start, end in self._spans]
+        self._hypothesis_words = [hypothesis[start:end] for start, end in self._spans]
         self._finished = ""
         self._words: list[str] = []
-        self._distances = list(range(len(self._known) + 1))
+        self._distances = list(range(len(self._hypothesis_words) + 1))
 
     def __call__(self, prefix: str) -> str:
         finished, unfinished = _split_last_word(prefix)
-        distances = self._row(finished)
+        distances = self._prefix_distances(finished)
         if not unfinished:
-            return prefix + self._rest(_last_smallest(distances))
-        replacing = _next_row(distances, unfinished, self._known)
-        meant = self._beginning(distances, unfinished)
-        if meant is not None and distances[meant] <= min(replacing):
-            return prefix + self._rest(meant)[len(unfinished) :]
-        rest = self._rest(_last_smallest(replacing))
+            return prefix + self._text_after(_last_argmin(distances))
+        as_word = _next_row(distances, unfinished, self._hypothesis_words)
+        completed = self._completing_word(distances, unfinished)
+        if completed is not None and distances[completed] <= min(as_word):
+            return prefix + self._text_after(completed)[len(unfinished) :]
+        rest = self._text_after(_last_argmin(as_word))
         return f"{prefix} {rest}" if rest else prefix
 
-    def _beginning(self, distances: Sequence[int], letters: str) -> int | None:
-        """The word that begins so behind the nearest part of the translation; None if there is no such word."""
-        words = [i for i, word in enumerate(self._known) if word.startswith(letters)]
+    def _completing_word(self, distances: Sequence[int], letters: str) -> int | None:
+        """Return the index of the nearest word that begins with `letters`, the last of equals; None if none does."""
+        words = [i for i, word in enumerate(self._hypothesis_words) if word.startswith(letters)]
         return min(words, key=lambda i: (distances[i], -i), default=None)
 
-    def _row(self, finished: str) -> list[int]:
-        """The distance of finished words to the first 0, 1, 2, ... words of the translation; prefixes mostly grow."""
+    def _prefix_distances(self, finished: str) -> list[int]:
+        """Return the edit distances of the finished words to the first 0, 1, 2, ... words of the translation.
+
+        The last row is kept, because a prefix usually extends the one before.
+        """
         if finished == self._finished:
             return self._distances
         words = finished.split()
         if words[: len(self._words)] != self._words:
-            self._words, self._distances = [], list(range(len(self._known) + 1))
+            self._words, self._distances = [], list(range(len(self._hypothesis_words) + 1))
         for word in words[len(self._words) :]:
-            self._distances = _next_row(self._distances, word, self._known)
+            self._distances = _next_row(self._distances, word, self._hypothesis_words)
         self._finished, self._words = finished, words
         return self._distances
 
-    def _rest(self, used: int) -> str:
-        return self.hypothesis[self._spans[used][0] :] if used < len(self._spans) else ""
+    def _text_after(self, words: int) -> str:
+        """Return the translation without its first `words` words."""
+        return self.hypothesis[self._spans[words][0] :] if words < len(self._spans) else ""
 
 
-class _Prefixes(Ratio):
-    """A ratio of what was recorded with the proposal or, where nothing was, of a simulation with fixed output.
+class _PrefixMetric(Ratio):
+    """A ratio of counts recorded with the proposal or, if there are none, of a simulation with the fixed output.
 
-    Of several references the first counts. A simulated text of more than 200 words is taken, and accepted, in
+    Only the first reference counts. A simulated text of more than 200 words is simulated, and accepted, in
     pieces of 200 words, to bound the time. Columns: numerator, denominator, recorded, simulated.
     """
 
     @property
     def signature(self) -> str:
-        """Which prefixes there were is known only of a score; see `score_rows`."""
+        """The signature before scoring; `score_rows` replaces it by the prefixes that were used."""
         return self._signature("recorded-else-static")
 
     def score_rows(self, rows: Array) -> Score:
@@ -160,8 +165,9 @@ class _Prefixes(Ratio):
             return *counts, 1, 0
         ((target, *_),) = references([step])
         pieces = _pieces(step.proposal.text, target)
-        done, whole = zip(*(self._simulated(StaticCompleter(said), wanted) for said, wanted in pieces), strict=True)
-        return sum(done), sum(whole), 0, 1
+        simulated = (self._simulated(StaticCompleter(hypothesis), reference) for hypothesis, reference in pieces)
+        numerators, denominators = zip(*simulated, strict=True)
+        return sum(numerators), sum(denominators), 0, 1
 
     @abstractmethod
     def _signature(self, prefixes: str) -> str: ...
@@ -173,10 +179,10 @@ class _Prefixes(Ratio):
     def _simulated(self, complete: Completer, target: str) -> tuple[float, float]: ...
 
 
-class KSMR(_Prefixes):
-    """Keystroke and mouse-action ratio: what the user does (see `simulate`) for 100 characters of the reference.
+class KSMR(_PrefixMetric):
+    """Keystroke and mouse-action ratio: user actions (see `simulate`) per 100 characters of the reference.
 
-    `memo["interaction"]` holds "keystrokes" and "mouse", and "characters" if not those of the reference.
+    `memo["interaction"]` contains "keystrokes" and "mouse", and "characters" if it differs from the reference's length.
     """
 
     name = "ksmr"
@@ -188,21 +194,21 @@ class KSMR(_Prefixes):
     def _recorded(self, memo: Fields, step: Step) -> tuple[float, float] | None:
         if "keystrokes" not in memo or "mouse" not in memo:
             return None
-        effort = _count(memo["keystrokes"], step) + _count(memo["mouse"], step)
+        effort = _checked_count(memo["keystrokes"], step) + _checked_count(memo["mouse"], step)
         if "characters" in memo:
-            return effort, _count(memo["characters"], step)
+            return effort, _checked_count(memo["characters"], step)
         ((target, *_),) = references([step])
         return effort, len(target)
 
     def _simulated(self, complete: Completer, target: str) -> tuple[float, float]:
-        done = simulate(complete, target)
-        return done.keystrokes + done.mouse, done.characters
+        actions = simulate(complete, target)
+        return actions.keystrokes + actions.mouse, actions.characters
 
 
-class WordPrediction(_Prefixes):
-    """Word-prediction accuracy: the share of reference words that are suggested when all before them is given.
+class WordPrediction(_PrefixMetric):
+    """Word-prediction accuracy: the share of reference words that are suggested, given the reference before them.
 
-    `memo["interaction"]` holds "words_right" and "words".
+    `memo["interaction"]` contains "words_right" and "words".
     """
 
     name = "wpa"
@@ -213,17 +219,17 @@ class WordPrediction(_Prefixes):
     def _recorded(self, memo: Fields, step: Step) -> tuple[float, float] | None:
         if "words_right" not in memo or "words" not in memo:
             return None
-        return _count(memo["words_right"], step), _count(memo["words"], step)
+        return _checked_count(memo["words_right"], step), _checked_count(memo["words"], step)
 
     def _simulated(self, complete: Completer, target: str) -> tuple[float, float]:
-        done = predict_words(complete, target)
-        return done.words_right, done.words
+        counts = predict_words(complete, target)
+        return counts.words_right, counts.words
 
 
 class HTER(TER):
-    """TER against the post-edit that was really made of the proposal, never against an independent reference.
+    """TER against the actual post-edit of the proposal, never against an independent reference.
 
-    A step without a post-edit is 0/0 and changes nothing. Columns: edits, length of the post-edit.
+    A step without a post-edit is 0/0 and does not change the score. Columns: edits, length of the post-edit.
     """
 
     name = "hter"
@@ -233,27 +239,27 @@ class HTER(TER):
         return f"refs:post-edit|{super().signature}"
 
     def rows(self, steps: Sequence[Step]) -> Array:
-        return np.array([self._post_edited(step) for step in steps], dtype=float).reshape(-1, 2)
+        return np.array([self._post_edit_row(step) for step in steps], dtype=float).reshape(-1, 2)
 
     def aggregate(self, sums: Array) -> Array:
         return np.where(sums.any(axis=1), super().aggregate(sums), np.nan)
 
-    def _post_edited(self, step: Step) -> tuple[float, float]:
+    def _post_edit_row(self, step: Step) -> tuple[float, float]:
         if not isinstance(step.feedback, PostEdit):
             return 0.0, 0.0
         return self._row(step.proposal.text, [step.feedback.text])
 
 
 def crossover(ours: Array, theirs: Array, higher_is_better: bool = True) -> int | None:
-    """The first point of two cumulative curves from which ours is strictly better to the end; None if there is none.
+    """Return the first point from which our cumulative curve is strictly better to the end; None if there is none.
 
-    Points at which either is undefined (NaN) say nothing for or against.
+    Points at which either curve is undefined (NaN) are ignored.
 
     >>> crossover(np.array([5, 3, 6, 7.0]), np.array([4, 4, 4, 4.0]))
     2
     """
     if len(ours) != len(theirs):
-        raise InputError(f"curves of {len(ours)} and {len(theirs)} points; expected two of the same stream")
+        raise InputError(f"the curves have {len(ours)} and {len(theirs)} points; expected curves of the same stream")
     lead = ours - theirs if higher_is_better else theirs - ours
     behind = np.flatnonzero(lead <= 0)
     ahead = np.flatnonzero(lead > 0)
@@ -262,13 +268,13 @@ def crossover(ours: Array, theirs: Array, higher_is_better: bool = True) -> int 
 
 
 def _suggestion(complete: Completer, prefix: str) -> str:
-    """What the system suggests; nothing beyond the prefix if it does not honour it."""
+    """Return the system's suggestion, or only the prefix if the suggestion does not begin with it."""
     text = complete(prefix)
     return text if text.startswith(prefix) else prefix
 
 
-def _departure(suggestion: str, reference: str, start: int) -> int | None:
-    """The first place from `start` on where the two differ; None when they are equal."""
+def _first_difference(suggestion: str, reference: str, start: int) -> int | None:
+    """Return the first position from `start` on where the texts differ; None if they are equal."""
     if suggestion == reference:
         return None
     shorter = min(len(suggestion), len(reference))
@@ -280,7 +286,7 @@ def _word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _split_last_word(prefix: str) -> tuple[str, str]:
-    """The finished words, and the one that is still being typed; empty behind a space."""
+    """Return the finished words and the last word, which may be unfinished; it is empty after a space."""
     if not prefix or prefix[-1].isspace():
         return prefix, ""
     *finished, unfinished = prefix.rsplit(maxsplit=1)
@@ -288,31 +294,31 @@ def _split_last_word(prefix: str) -> tuple[str, str]:
 
 
 def _pieces(hypothesis: str, target: str) -> Iterator[tuple[str, str]]:
-    """Both texts cut behind every so many words, into as many pieces as the target has."""
-    number = max(1, math.ceil(len(_word_spans(target)) / PIECE))
-    return zip(_cut(hypothesis, number), _cut(target, number), strict=True)
+    """Split both texts after every PIECE_WORDS words, into as many pieces as the target needs."""
+    number = max(1, math.ceil(len(_word_spans(target)) / PIECE_WORDS))
+    return zip(_split(hypothesis, number), _split(target, number), strict=True)
 
 
-def _cut(text: str, pieces: int) -> list[str]:
-    starts = [start for start, _ in _word_spans(text)[PIECE::PIECE]][: pieces - 1]
+def _split(text: str, pieces: int) -> list[str]:
+    starts = [start for start, _ in _word_spans(text)[PIECE_WORDS::PIECE_WORDS]][: pieces - 1]
     edges = [0, *starts, *[len(text)] * (pieces - len(starts))]
     return [text[start:end] for start, end in pairwise(edges)]
 
 
-def _next_row(row: Sequence[int], word: str, known: Sequence[str]) -> list[int]:
-    """One more word in the table of edit distances to the first 0, 1, 2, ... known words."""
+def _next_row(row: Sequence[int], word: str, others: Sequence[str]) -> list[int]:
+    """Add a word to the edit-distance table: return its distances to the first 0, 1, 2, ... other words."""
     new = [row[0] + 1]
-    for j, other in enumerate(known):
+    for j, other in enumerate(others):
         new.append(min(row[j] + (word != other), row[j + 1] + 1, new[j] + 1))
     return new
 
 
-def _last_smallest(distances: Sequence[int]) -> int:
+def _last_argmin(distances: Sequence[int]) -> int:
     return min(range(len(distances)), key=lambda i: (distances[i], -i))
 
 
-def _count(value: JSON, step: Step) -> int:
+def _checked_count(value: JSON, step: Step) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         segment = step.proposal.segment.id
-        raise InputError(f"segment {segment!r} recorded {value!r} in its interaction; expected a count")
+        raise InputError(f"the interaction of segment {segment!r} contains {value!r}; expected a count (0, 1, 2, ...)")
     return value

@@ -1,4 +1,4 @@
-"""Several systems, several metrics, one baseline: everything a table or a report asks for, each computed once."""
+"""Scores, comparisons and curves of several systems for a table or a report; each value is computed once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mtloop.metrics.slope import Slope
 
 @dataclass(frozen=True)
 class SystemResult:
-    """One cell: a system's score, and how it compares with the baseline's."""
+    """One cell of the results: a system's score and its comparison with the baseline (None: not compared)."""
 
     system: str
     score: Score
@@ -44,18 +44,18 @@ class SystemResult:
 
 
 def _check_same_stream(one: str, steps: Sequence[Step], other: str, others: Sequence[Step]) -> None:
-    """Systems are compared segment by segment; those of different streams cannot be."""
+    """Raise InputError if the systems' streams differ: systems are compared segment by segment."""
     if len(steps) != len(others):
         raise InputError(f"{one} and {other} saw different streams: {len(steps)} and {len(others)} segments")
     for mine, theirs in zip(steps, others, strict=True):
         if mine.proposal.segment.id != theirs.proposal.segment.id:
             ids = f"{mine.proposal.segment.id!r} and {theirs.proposal.segment.id!r}"
-            raise InputError(f"{one} and {other} saw different streams: step {mine.index} is segment {ids}")
+            raise InputError(f"{one} and {other} saw different streams: at step {mine.index}, segments {ids}")
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """`systems` maps names to the steps of their traces; all of them saw the same stream.
+    """`systems` maps names to the steps of their traces; all systems must have seen the same stream.
 
     >>> from mtloop.metrics import BLEU
     >>> from mtloop.core import Proposal, Segment, Step, Truth
@@ -77,20 +77,20 @@ class Evaluation:
             _check_same_stream(first, steps, name, other)
 
     def results(self) -> Iterator[SystemResult]:
-        """Every system, every metric, in the order asked for."""
+        """Yield the result of every system and every metric, in their given order."""
         for system in self.systems:
             for metric in self.metrics:
                 yield SystemResult(system, self.score(system, metric), self.comparison(system, metric))
 
     def scores(self, system: str) -> list[Score]:
-        """In the order of `metrics`."""
+        """Return the system's scores, in the order of `metrics`."""
         return [self.score(system, metric) for metric in self.metrics]
 
     def score(self, system: str, metric: Metric) -> Score:
         if isinstance(metric, Slope):
-            ends = self.ends(metric.words)
-            first = curves.without_model(self.systems[system], ends)
-            return metric.score_rows(self.rows(system, metric.metric), ends, first)
+            ends = self.block_ends(metric.words)
+            skipped = curves.count_blocks_without_model(self.systems[system], ends)
+            return metric.score_rows(self.rows(system, metric.metric), ends, skipped)
         if isinstance(metric, Additive):
             return metric.score_rows(self.rows(system, metric))
         return metric.score(self.systems[system])
@@ -99,38 +99,38 @@ class Evaluation:
         return bootstrap(metric, self.rows(system, metric), self.samples, self.seed)
 
     def comparison(self, system: str, metric: Metric) -> Comparison | None:
-        """The system against the baseline; None for the baseline itself and for metrics that do not add up."""
+        """Compare the system with the baseline; None for the baseline itself and for metrics that do not add up."""
         if self.baseline is None or system == self.baseline or not isinstance(metric, Additive):
             return None
         ours, theirs = self.rows(system, metric), self.rows(self.baseline, metric)
         return randomisation(metric, ours, theirs, self.samples, self.seed)
 
     def curve(self, system: str, metric: Additive) -> Array:
-        """The score of every prefix."""
+        """Return the score of every prefix of the stream."""
         return curves.cumulative(metric, self.rows(system, metric))
 
     def difference(self, system: str, metric: Additive) -> Array:
-        """The curve less the baseline's."""
+        """Return the system's curve minus the baseline's."""
         if self.baseline is None:
             raise InputError("a difference needs a baseline")
         return curves.difference(metric, self.rows(system, metric), self.rows(self.baseline, metric))
 
     def errors(self, system: str, slope: Slope) -> Array:
-        """What the slope is fitted to, block by block; NaN where the system had no model yet."""
-        ends = self.ends(slope.words)
+        """Return the errors that the slope is fitted to, per block; NaN where the system had no model yet."""
+        ends = self.block_ends(slope.words)
         sums = curves.block_sums(self.rows(system, slope.metric), ends)
-        errors: Array = slope.errors(sums[None], curves.without_model(self.systems[system], ends))[0]
+        errors: Array = slope.errors(sums[None], curves.count_blocks_without_model(self.systems[system], ends))[0]
         return errors
 
     def blockwise(self, system: str, metric: Additive, words: int) -> Array:
-        return curves.blockwise(metric, self.rows(system, metric), self.ends(words))
+        return curves.blockwise(metric, self.rows(system, metric), self.block_ends(words))
 
     def incremental(self, system: str, metric: Additive, words: int) -> Array:
-        return curves.incremental(metric, self.rows(system, metric), self.ends(words))
+        return curves.incremental(metric, self.rows(system, metric), self.block_ends(words))
 
-    def ends(self, words: int) -> NDArray[np.intp]:
-        """Where the stream's blocks end; the same for every system, since blocks are cut by the source."""
-        return curves.blocks(next(iter(self.systems.values())), words)
+    def block_ends(self, words: int) -> NDArray[np.intp]:
+        """Return the ends of the stream's blocks; the same for every system, because source words define the blocks."""
+        return curves.block_ends(next(iter(self.systems.values())), words)
 
     def rows(self, system: str, metric: Additive) -> Array:
         key = (system, id(metric))
@@ -143,5 +143,5 @@ class Evaluation:
 
     @cached_property
     def additive(self) -> list[Additive]:
-        """The metrics that have curves."""
+        """The metrics that have curves: those whose rows add up."""
         return [metric for metric in self.metrics if isinstance(metric, Additive)]

@@ -1,4 +1,4 @@
-"""How good the translations are: BLEU, chrF and TER as sacreBLEU has them, and two sentence-level BLEUs."""
+"""Translation quality: BLEU, chrF and TER as in sacreBLEU, and two sentence-level BLEUs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ORDER = 4
 
 
 class SacreMetric(Additive):
-    """A metric of sacreBLEU's, through the statistics it keeps a segment: equal to the last digit.
+    """A sacreBLEU metric, computed from sacreBLEU's statistics per segment: the scores are exactly equal.
 
-    Its statistics methods are private: pyproject.toml bounds the version and the tests compare the scores.
-    `options` are the keywords of sacreBLEU's own class.
+    The statistics methods are private, so pyproject.toml bounds the version and the tests compare the scores.
+    `options` are the keyword arguments of sacreBLEU's class.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -50,7 +50,7 @@ class SacreMetric(Additive):
 
 
 class BLEU(SacreMetric):
-    """Corpus BLEU. Columns: hypothesis length, reference length, four matches, four totals."""
+    """Corpus BLEU. Columns: hypothesis length, reference length, four match counts, four n-gram totals."""
 
     name = "bleu"
 
@@ -64,7 +64,7 @@ class BLEU(SacreMetric):
 
 
 class ChrF(SacreMetric):
-    """Corpus chrF2. Columns: hypothesis, reference and matched n-grams for each order."""
+    """Corpus chrF2. Columns: numbers of hypothesis, reference and matched n-grams for each order."""
 
     name = "chrf"
 
@@ -78,7 +78,7 @@ class ChrF(SacreMetric):
 
 
 class TER(SacreMetric):
-    """Translation edit rate, with sacreBLEU's tokeniser and edits but a faster search (see `ter`).
+    """Translation edit rate, with sacreBLEU's tokeniser and edit counts but a faster search (see `ter`).
 
     Columns: fewest edits over the references, average reference length.
     """
@@ -107,7 +107,7 @@ class TER(SacreMetric):
         return list(self._metric._preprocess_segment(text).split())
 
     def aggregate(self, sums: Array) -> Array:
-        """As sacreBLEU: against nothing, any edit is a whole error."""
+        """Return the edit rates; as in sacreBLEU, 100 if the reference is empty and there are edits."""
         edits, length = sums[:, 0], sums[:, 1]
         rate: Array = np.divide(edits, length, out=(edits > 0).astype(float), where=length > 0)
         return 100 * rate
@@ -116,12 +116,12 @@ class TER(SacreMetric):
         return float(sums[0]), float(sums[1])
 
 
-class MeanSentence(Additive):
+class SentenceAverage(Additive):
     """The mean over segments of a sentence score in [0, 1]. Columns: score, one."""
 
     @abstractmethod
     def sentence(self, hypothesis: str, target: str) -> float:
-        """The score of one sentence."""
+        """Return the score of one sentence, from 0 to 1."""
 
     def rows(self, steps: Sequence[Step]) -> Array:
         pairs = zip(hypotheses(steps), references(steps), strict=True)
@@ -140,12 +140,12 @@ class MeanSentence(Additive):
         return list(self._tokenise(text).split())
 
 
-class SBLEU(MeanSentence):
+class SBLEU(SentenceAverage):
     """Sentence BLEU of Nakov et al. (2012), averaged: the SBLEU of the 2019 paper.
 
-    The order is that of the reference when it has fewer than four words; p1 is not smoothed, the others
-    are (c+1)/(t+1); the brevity penalty takes the reference one word longer. So a perfect hypothesis of r
-    words scores exp(-1/r).
+    The highest n-gram order is 4, or the reference length if that is shorter. p1 is not smoothed; the others are
+    (c+1)/(t+1). The brevity penalty counts the reference as one word longer, so a perfect hypothesis of r words
+    scores exp(-1/r).
     """
 
     name = "sbleu"
@@ -155,22 +155,22 @@ class SBLEU(MeanSentence):
         return "nrefs:best|case:mixed|tok:13a|smooth:nakov2012|order:4"
 
     def sentence(self, hypothesis: str, target: str) -> float:
-        words, wanted = self._words(hypothesis), self._words(target)
-        order = min(ORDER, len(wanted))
-        counts = _matches(words, wanted, order)
+        words, reference = self._words(hypothesis), self._words(target)
+        order = min(ORDER, len(reference))
+        counts = _match_counts(words, reference, order)
         if not counts or not counts[0][0]:
             return 0.0
         precisions = [c / t if n == 0 else (c + 1) / (t + 1) for n, (c, t) in enumerate(counts)]
-        brevity = min(0.0, 1 - (len(wanted) + 1) / len(words))
+        brevity = min(0.0, 1 - (len(reference) + 1) / len(words))
         return math.exp(brevity + sum(map(math.log, precisions)) / order)
 
 
-class RewardBLEU(MeanSentence):
-    """The reward of the 2017 shared task: sentence BLEU in [0, 1] on lower-cased text, zero counts made 0.01.
+class RewardBLEU(SentenceAverage):
+    """The reward of the 2017 shared task: sentence BLEU in [0, 1] on lower-cased text; zero counts become 0.01.
 
-    Edges the paper leaves open: an empty hypothesis earns 0; orders longer than the hypothesis or the reference
-    have no n-grams to match and are left out, so a perfect short sentence earns 1; nothing matched earns
-    what 0.01 gives.
+    Cases that the paper does not define: an empty hypothesis scores 0. N-gram orders above the length of the
+    hypothesis or the reference are left out, so a perfect short sentence scores 1. If nothing matches, every
+    count is 0.01.
     """
 
     name = "wmt17"
@@ -183,31 +183,32 @@ class RewardBLEU(MeanSentence):
         return f"nrefs:best|case:lc|tok:13a|smooth:floor[{self.floor:.2g}]|order:4|eff:yes"
 
     def sentence(self, hypothesis: str, target: str) -> float:
-        words, wanted = self._words(hypothesis.lower()), self._words(target.lower())
-        order = min(ORDER, len(words), len(wanted))
+        words, reference = self._words(hypothesis.lower()), self._words(target.lower())
+        order = min(ORDER, len(words), len(reference))
         if not order:
             return 0.0
-        precisions = [(c or self.floor) / t for c, t in _matches(words, wanted, order)]
-        brevity = min(0.0, 1 - len(wanted) / len(words))
+        precisions = [(c or self.floor) / t for c, t in _match_counts(words, reference, order)]
+        brevity = min(0.0, 1 - len(reference) / len(words))
         return math.exp(brevity + sum(map(math.log, precisions)) / order)
 
 
-def _matches(words: list[str], wanted: list[str], order: int) -> list[tuple[int, int]]:
-    """Clipped matches and totals of the hypothesis' n-grams, n from 1 to `order`."""
-    return [(_match(_ngrams(words, n), _ngrams(wanted, n)), max(0, len(words) - n + 1)) for n in range(1, order + 1)]
+def _match_counts(words: list[str], reference: list[str], order: int) -> list[tuple[int, int]]:
+    """Return the clipped matches and the totals of the hypothesis' n-grams, for n from 1 to `order`."""
+    grams = ((_ngrams(words, n), _ngrams(reference, n), max(0, len(words) - n + 1)) for n in range(1, order + 1))
+    return [(_clipped_matches(ours, theirs), total) for ours, theirs, total in grams]
 
 
-def _match(ours: Iterable[tuple[str, ...]], theirs: Iterable[tuple[str, ...]]) -> int:
-    """How many of ours are among theirs, each of theirs taken once. By hand: a Counter costs more than a sentence."""
+def _clipped_matches(hypothesis: Iterable[tuple[str, ...]], reference: Iterable[tuple[str, ...]]) -> int:
+    """Return the number of hypothesis n-grams in the reference, clipped. Plain dict: a Counter would be slower."""
     left: dict[tuple[str, ...], int] = {}
-    for gram in theirs:
+    for gram in reference:
         left[gram] = left.get(gram, 0) + 1
-    found = 0
-    for gram in ours:
+    matches = 0
+    for gram in hypothesis:
         if count := left.get(gram, 0):
             left[gram] = count - 1
-            found += 1
-    return found
+            matches += 1
+    return matches
 
 
 def _ngrams(words: list[str], n: int) -> Iterable[tuple[str, ...]]:

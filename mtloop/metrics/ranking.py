@@ -1,4 +1,4 @@
-"""Does one ranking of systems agree with another? (2021)"""
+"""Agreement between two rankings of systems (2021)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mtloop.core.errors import InputError
 
 
 def rank(scores: Mapping[str, float]) -> list[str]:
-    """The systems from best to worst: the highest score first, equal scores by name, undefined ones (NaN) last.
+    """Return the systems from best to worst: the highest score first, equal scores by name, NaN scores last.
 
     >>> rank({"c": 0.2, "b": 0.5, "a": 0.5, "d": float("nan")})
     ['a', 'b', 'c', 'd']
@@ -20,10 +20,10 @@ def rank(scores: Mapping[str, float]) -> list[str]:
 
 
 def top_n_overlap(ranking: Sequence[str], gold: Sequence[str], n: int) -> float:
-    """The share, 0 to 1, of the gold ranking's best n that are among this ranking's best n; their order is free.
+    """Return the share (0 to 1) of the gold ranking's top n that are in this ranking's top n, in any order.
 
-    A gold system that `ranking` does not know is one not found. Ties are broken where the rankings are made
-    (`rank` does it by name), so exactly n systems stand on either side.
+    A gold system that is not in `ranking` counts as not found. The caller breaks ties when it makes the rankings
+    (`rank` does it by name), so each side has exactly n systems.
 
     >>> top_n_overlap(["a", "b", "c", "d"], ["b", "x", "a", "c"], 3)
     0.6666666666666666
@@ -31,36 +31,36 @@ def top_n_overlap(ranking: Sequence[str], gold: Sequence[str], n: int) -> float:
     _check_ranking(ranking)
     _check_ranking(gold)
     if not 1 <= n <= len(gold):
-        raise InputError(f"the top {n} of {len(gold)} ranked systems; expected a number from 1 to {len(gold)}")
+        raise InputError(f"top {n} of {len(gold)} ranked systems; expected a number from 1 to {len(gold)}")
     return len(set(ranking[:n]) & set(gold[:n])) / n
 
 
 def within_tie(chosen: Sequence[str], gold: Sequence[str], scores: Mapping[str, float], within: float) -> bool:
-    """Whether every chosen system is among the gold ones, or at most `within` below the lowest-scored of them.
+    """Return whether every chosen system is a gold system, or scores at most `within` below the worst gold system.
 
     >>> within_tie(["a", "c"], ["a", "b"], {"a": 80, "b": 71, "c": 70.5}, 1)
     True
     """
-    bar = min(scores[name] for name in gold) - within
-    return all(name in gold or scores.get(name, -math.inf) >= bar for name in chosen)
+    threshold = min(scores[name] for name in gold) - within
+    return all(name in gold or scores.get(name, -math.inf) >= threshold for name in chosen)
 
 
-def settled(right: Sequence[bool]) -> int | None:
-    """The first place from which everything is right to the end; None if it never is.
+def converged_at(correct: Sequence[bool]) -> int | None:
+    """Return the first index from which all values are true to the end; None if the last value is false.
 
-    >>> settled([False, True, False, True, True]), settled([True, False])
+    >>> converged_at([False, True, False, True, True]), converged_at([True, False])
     (3, None)
     """
-    wrong = [place for place, good in enumerate(right) if not good]
+    wrong = [index for index, value in enumerate(correct) if not value]
     first = wrong[-1] + 1 if wrong else 0
-    return first if first < len(right) else None
+    return first if first < len(correct) else None
 
 
 def kendall_tau(scores: Mapping[str, float], gold: Mapping[str, float]) -> float:
-    """Kendall's tau-b: 1 when the two scores order every pair of systems alike, -1 when always the other way round.
+    """Return Kendall's tau-b: 1 if both scores order every pair of systems alike, -1 if always in opposite order.
 
-    A pair tied on one side is neither, and the denominator allows for it. Systems that have no (or an undefined)
-    score on either side are left out. NaN when fewer than two systems are left or one side ties them all.
+    A pair tied on one side counts as neither; the denominator corrects for it. Systems without a score (or with NaN)
+    on either side are left out. NaN if fewer than two systems are left or one side ties all of them.
 
     >>> kendall_tau({"a": 3, "b": 2, "c": 1}, {"a": 0.9, "b": 0.1, "c": 0.5, "x": 1})
     0.3333333333333333
@@ -80,4 +80,4 @@ def _sign(number: float) -> int:
 def _check_ranking(ranking: Sequence[str]) -> None:
     name, times = Counter(ranking).most_common(1)[0] if ranking else ("", 0)
     if times > 1:
-        raise InputError(f"system {name!r} stands {times} times in one ranking")
+        raise InputError(f"system {name!r} appears {times} times in one ranking")

@@ -1,4 +1,4 @@
-"""Metrics by name, with all that the command line can say about them."""
+"""The registry of metrics: metrics by name, and the options of the command line that they use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Metric
 from mtloop.core.types import Step
-from mtloop.metrics.adaptation import Recall, Seen, parse_recall
+from mtloop.metrics.adaptation import Recall, WordSet, parse_recall
 from mtloop.metrics.base import Additive
 from mtloop.metrics.effort import HTER, KSMR, WordPrediction
 from mtloop.metrics.quality import BLEU, SBLEU, TER, ChrF, RewardBLEU
@@ -31,7 +31,12 @@ GROUP = "mtloop.metrics"  # the entry-point group through which plugins add metr
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """What metrics need to know beyond the texts; files are read when a metric first asks for them."""
+    """Options of metrics; files are read when a metric first uses them.
+
+    `language` is the target language. Recall uses `stopwords`, `truecase` (training text of the truecaser), `seen`
+    (text whose words are not counted) and `spm` (subword model). The OOV rate uses `vocabulary` (training text),
+    regret uses `oracle`, and slopes use `block_words`, `samples` and `seed`.
+    """
 
     language: str | None = None
     stopwords: Path | None = None
@@ -43,18 +48,18 @@ class MetricOptions:
     block_words: int = 1000
     samples: int = 1000
     seed: int = 1
-    _made: dict[str, Metric] = field(default_factory=dict, repr=False)
+    _cache: dict[str, Metric] = field(default_factory=dict, repr=False)
 
     @cached_property
     def units(self) -> Units:
-        """What counts as a word for recall."""
+        """The units that recall counts: subwords with `spm`, else content words."""
         if self.spm is not None:
             return Subwords(self.spm)
         return ContentWords(self._language, self._stopwords, self._truecaser)
 
     @cached_property
-    def seen_words(self) -> Seen | None:
-        """The units of the training text, or the hashed words a model was trained on; only novel ones count."""
+    def seen_words(self) -> WordSet | None:
+        """Words that recall does not count: the units of a text, or a model's hashed training words (.npy)."""
         if self.seen is None:
             return None
         if self.seen.suffix == ".npy":
@@ -68,8 +73,8 @@ class MetricOptions:
         return frozenset(word for line in read_lines(self.vocabulary) for word in line.split())
 
     @property
-    def has_words(self) -> bool:
-        """Enough is known to tell content words from others."""
+    def can_count_words(self) -> bool:
+        """Whether the options are sufficient to find content words or subwords."""
         return self.spm is not None or self.language is not None or self.stopwords is not None
 
     @property
@@ -81,7 +86,7 @@ class MetricOptions:
         if self.stopwords is not None:
             return StopWords.of_words(read_lines(self.stopwords), self.stopwords.name)
         if self.language is None:
-            raise InputError("recall of content words needs --lang (say, --lang de) or --stopwords FILE")
+            raise InputError("recall of content words needs --lang (for example --lang de) or --stopwords FILE")
         return StopWords.of_language(self.language)
 
     @property
@@ -108,15 +113,15 @@ PATTERNS = ("r0", "r1", "r01", "rK", "slope-u", "slope-ca", "slope-u-METRIC", "s
 
 
 def make_metrics(names: Iterable[str], options: MetricOptions) -> list[Metric]:
-    """The metrics in the order asked for; a wrong name answers with the right ones."""
+    """Return the metrics in the given order; an unknown name raises UnknownName, which lists the valid names."""
     return [make_metric(name.strip().lower(), options) for name in names]
 
 
 def make_metric(name: str, options: MetricOptions) -> Metric:
-    """One metric by name; the same name under the same options is the same object, so nothing is scored twice."""
-    if name not in options._made:
-        options._made[name] = _make(name, options)
-    return options._made[name]
+    """Return one metric by name; the same options return the same object again, so nothing is scored twice."""
+    if name not in options._cache:
+        options._cache[name] = _make(name, options)
+    return options._cache[name]
 
 
 def _make(name: str, options: MetricOptions) -> Metric:
@@ -130,14 +135,14 @@ def _make(name: str, options: MetricOptions) -> Metric:
     return factory(options)
 
 
-def _slope(model: str, errors: str, options: MetricOptions) -> Slope:
-    metric = make_metric(errors, options)
+def _slope(model: str, metric_name: str, options: MetricOptions) -> Slope:
+    metric = make_metric(metric_name, options)
     if isinstance(metric, Regret):
-        raise InputError("a slope is fitted to errors above zero; regret may lie below; take slope-ca-reward")
+        raise InputError("a slope is fitted to errors above zero, but regret can be negative; use slope-ca-reward")
     if not isinstance(metric, Additive):
-        raise InputError(f"a slope is fitted to a metric that adds up over segments; {errors!r} does not")
-    fitted: Model = "u" if model == "u" else "ca"
-    return Slope(metric, fitted, options.block_words, options.samples, options.seed)
+        raise InputError(f"a slope is fitted to a metric that adds up over segments; {metric_name!r} does not")
+    slope_model: Model = "u" if model == "u" else "ca"
+    return Slope(metric, slope_model, options.block_words, options.samples, options.seed)
 
 
 def _oracle(options: MetricOptions) -> Sequence[Step]:
@@ -148,5 +153,5 @@ def _oracle(options: MetricOptions) -> Sequence[Step]:
 
 @cache
 def plugins() -> dict[str, Callable[[MetricOptions], Metric]]:
-    """Metrics that other packages add."""
+    """Return the metrics that other packages register, by name."""
     return {point.name: point.load() for point in entry_points(group=GROUP)}

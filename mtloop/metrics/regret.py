@@ -1,4 +1,4 @@
-"""What a bandit learner earned, and what it could have earned (2017). Rewards stay on 0-1."""
+"""Reward of a bandit learner, and its regret against an oracle (2017). Rewards are on 0-1."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class SentenceMetric(Protocol):
 
 
 class MeanReward(Additive):
-    """The mean reward a step; the cumulative reward is its numerator, also in `Score.detail`.
+    """The mean reward per step; the cumulative reward is its numerator, also in `Score.detail`.
 
-    A step's reward is the one it was given; where it was given none, `sentence` computes it against the
-    reference or post-edit (the best of several). Without `sentence` such a step is 0/0 and changes nothing.
-    Columns: reward, one.
+    A step's reward is that of its feedback. If the feedback has no reward, `sentence` computes one against the
+    reference or post-edit (the best of several). Without `sentence`, such a step is 0/0 and does not change the
+    score. Columns: reward, one.
 
     >>> from mtloop.core import Proposal, Segment
     >>> steps = [Step(i, Proposal(Segment(str(i), ""), ""), Reward(value)) for i, value in enumerate([0.25, 0.5])]
@@ -40,7 +40,7 @@ class MeanReward(Additive):
     """
 
     name = "reward"
-    best = 1
+    best_score = 1
 
     def __init__(self, sentence: SentenceMetric | None = None) -> None:
         self.sentence = sentence
@@ -66,19 +66,19 @@ class MeanReward(Additive):
 
     def _row(self, step: Step) -> tuple[float, float]:
         if isinstance(step.feedback, Reward):
-            return _checked(step.feedback.value, step), 1.0
+            return _checked_reward(step.feedback.value, step), 1.0
         if self.sentence is None:
             return 0.0, 0.0
         (targets,) = references([step])
-        return max(_checked(self.sentence.sentence(step.proposal.text, target), step) for target in targets), 1.0
+        return max(_checked_reward(self.sentence.sentence(step.proposal.text, t), step) for t in targets), 1.0
 
 
 class Regret(Additive):
-    """The average regret: what an oracle earned on the same segments less what this system earned; less is better.
+    """The average regret: the oracle's reward on the same segments minus this system's; lower is better.
 
-    `oracle` holds the steps of a system trained on the answers, over the same stream; a run that stopped early is
-    held against as much of it as it saw. Steps are joined by their place in the stream, and must there be of the
-    same segment. The running average of Figure 1 is `curves.cumulative`. Columns: oracle's reward less ours, one.
+    `oracle` contains the steps of a system trained on the references, over the same stream. A run that stopped early
+    is compared with the oracle's steps up to there. Steps are matched by their index and must have the same segment.
+    The running average of Figure 1 is `curves.cumulative`. Columns: oracle's reward minus ours, one.
     """
 
     name = "regret"
@@ -92,7 +92,7 @@ class Regret(Additive):
         return f"oracle:{len(self.oracle)} steps|{self.reward.signature}"
 
     def rows(self, steps: Sequence[Step]) -> Array:
-        ours, theirs = self.reward.rows(steps), self.reward.rows(self._joined(steps))
+        ours, theirs = self.reward.rows(steps), self.reward.rows(self._oracle_steps(steps))
         both = ours[:, 1] * theirs[:, 1]
         return np.column_stack([(theirs[:, 0] - ours[:, 0]) * both, both])
 
@@ -102,25 +102,25 @@ class Regret(Additive):
     def fraction(self, sums: Array) -> tuple[float | None, float | None]:
         return float(sums[0]), float(sums[1])
 
-    def _joined(self, steps: Sequence[Step]) -> list[Step]:
-        by_place = {step.index: step for step in self.oracle}
-        return [_same_segment(step, by_place.get(step.index)) for step in steps]
+    def _oracle_steps(self, steps: Sequence[Step]) -> list[Step]:
+        by_index = {step.index: step for step in self.oracle}
+        return [_checked_oracle_step(step, by_index.get(step.index)) for step in steps]
 
 
 def cumulative_reward(rows: Array) -> Array:
-    """The reward earned so far at every step, from the rows of `MeanReward` (Table 3 shows its last point)."""
+    """Return the cumulative reward at every step, from the rows of `MeanReward` (Table 3 shows its last value)."""
     return np.cumsum(rows[:, 0])
 
 
 def relative_reward(metric: Additive, rows: Array, checkpoints: Sequence[range]) -> Array:
-    """The score at each held-out checkpoint less that at the first, so that a good start does not pass for learning.
+    """Return the score at each held-out checkpoint minus the first one, so that a good start is not taken for learning.
 
-    A checkpoint is the range of places in the stream at which the held-out block stood; `metric` may score the
-    corpus (BLEU) or sentences (`MeanReward`, `RewardBLEU`).
+    A checkpoint is the index range of the held-out block in the stream. `metric` may score the corpus (BLEU) or
+    sentences (`MeanReward`, `RewardBLEU`).
     """
     for checkpoint in checkpoints:
         if not checkpoint or min(checkpoint) < 0 or max(checkpoint) >= len(rows):
-            raise InputError(f"checkpoint {checkpoint} lies outside the {len(rows)} steps of the run")
+            raise InputError(f"checkpoint {checkpoint} is outside the {len(rows)} steps of the run")
     if not checkpoints:
         return np.empty(0)
     scores = metric.aggregate(np.stack([rows[list(checkpoint)].sum(axis=0) for checkpoint in checkpoints]))
@@ -128,17 +128,17 @@ def relative_reward(metric: Additive, rows: Array, checkpoints: Sequence[range])
     return relative
 
 
-def _checked(reward: float, step: Step) -> float:
+def _checked_reward(reward: float, step: Step) -> float:
     if not 0 <= reward <= 1:
         raise InputError(f"segment {step.proposal.segment.id!r} has reward {reward}; expected a number from 0 to 1")
     return reward
 
 
-def _same_segment(step: Step, oracle: Step | None) -> Step:
-    wanted = step.proposal.segment.id
+def _checked_oracle_step(step: Step, oracle: Step | None) -> Step:
+    expected = step.proposal.segment.id
     if oracle is None:
-        raise InputError(f"the oracle has no step {step.index} (segment {wanted!r}); it must cover the whole stream")
-    if oracle.proposal.segment.id != wanted:
+        raise InputError(f"the oracle has no step {step.index} (segment {expected!r}); it must cover the whole stream")
+    if oracle.proposal.segment.id != expected:
         found = oracle.proposal.segment.id
-        raise InputError(f"step {step.index} is of segment {wanted!r}, but the oracle's is of {found!r}")
+        raise InputError(f"step {step.index} has segment {expected!r}, but the oracle's step has segment {found!r}")
     return oracle

@@ -1,4 +1,4 @@
-"""Does a system that learns also remember? Held-out thirds (2012), backward transfer, and errors that come back."""
+"""Forgetting: held-out thirds of documents (2012), backward transfer, and repeated errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from mtloop.text.units import Units
 
 @dataclass(frozen=True)
 class HeldOutThird:
-    """The last third of one document as three systems translate it; none of them learned from it."""
+    """Three translations of the last third of one document, which no system learned from.
+
+    `baseline` comes from the unadapted system, `ada` from the system right after it learned the document's first two
+    thirds, `final` from the system after all documents.
+    """
 
     document: str
     baseline: list[Step]
@@ -27,7 +31,7 @@ class HeldOutThird:
 
 @dataclass(frozen=True)
 class HeldOutScores:
-    """One document's three scores."""
+    """The scores of the three translations in a `HeldOutThird`."""
 
     document: str
     baseline: Score
@@ -37,26 +41,26 @@ class HeldOutScores:
 
 @dataclass(frozen=True)
 class Reliability:
-    """What `reliability` found, document by document; any metric can be asked about it."""
+    """The held-out translations of all documents; they can be scored with any metric."""
 
     documents: tuple[HeldOutThird, ...]
 
     def scores(self, metric: Additive) -> list[HeldOutScores]:
-        """The three scores of every document (Figure 5 of the 2012 paper)."""
+        """Return the three scores of every document (Figure 5 of the 2012 paper)."""
         return [
             HeldOutScores(held.document, *(metric.score(steps) for steps in (held.baseline, held.ada, held.final)))
             for held in self.documents
         ]
 
     def gain(self, metric: Additive) -> float:
-        """How much better `ada` is than the baseline, on average over documents: what was learned."""
+        """Return how much better `ada` is than `baseline`, averaged over documents: the effect of learning."""
         return _mean_change(metric, [(s.baseline, s.ada) for s in self.scores(metric)])
 
     def backward_transfer(self, metric: Additive) -> float:
-        """How much better `final` is than `ada`, on average over documents; below zero something was forgotten.
+        """Return how much better `final` is than `ada`, averaged over documents; below 0, the system forgot.
 
-        Positive is better for every metric: where lower is better, the sign is turned. A document on which the
-        metric is 0/0 does not enter the mean.
+        Positive is better for every metric: the sign is inverted where lower is better. Documents on which the
+        metric is 0/0 are left out of the mean.
         """
         return _mean_change(metric, [(s.ada, s.final) for s in self.scores(metric)])
 
@@ -68,31 +72,33 @@ def reliability(
     *,
     schedule: Schedule | None = None,
 ) -> Reliability:
-    """Teach a fresh learner the first two thirds of each document in turn, and look back at the last thirds.
+    """Train a new learner on the first two thirds of each document, in order, and translate the last thirds.
 
-    A last third is translated by an untouched learner (`baseline`), by the learner as it stands after the two
-    thirds before it (`ada`), and by the learner after all documents (`final`).
+    Each last third is translated by an untrained learner (`baseline`), by the learner right after the first two
+    thirds of that document (`ada`), and by the learner after all documents (`final`).
     """
-    cut = [_split(list(document), number) for number, document in enumerate(documents, start=1)]
+    splits = [_split(list(document), number) for number, document in enumerate(documents, start=1)]
     baseline, learner = make_learner(), make_learner()
     ada = []
-    for lessons, rest in cut:
-        for _ in run(lessons, learner, judge, schedule=schedule):
+    for training, held_out in splits:
+        for _ in run(training, learner, judge, schedule=schedule):
             pass
-        ada.append(_translated(rest, learner))
-    held = (
-        HeldOutThird(_name(rest, number), _translated(rest, baseline), before, _translated(rest, learner))
-        for number, ((_, rest), before) in enumerate(zip(cut, ada, strict=True), start=1)
+        ada.append(_translate(held_out, learner))
+    thirds = (
+        HeldOutThird(
+            _document_name(held_out, number), _translate(held_out, baseline), adapted, _translate(held_out, learner)
+        )
+        for number, ((_, held_out), adapted) in enumerate(zip(splits, ada, strict=True), start=1)
     )
-    return Reliability(tuple(held))
+    return Reliability(tuple(thirds))
 
 
 class RepeatedErrors(Ratio):
-    """Of the words once corrected, how many came out wrong again when they were wanted again?
+    """Repeated-error rate: the share of corrected words that are wrong again when a later reference contains them.
 
-    A word of the reference that the hypothesis lacks is corrected there. Every later reference with that word
-    is a chance to show that it was learned; it is wrong again if the hypothesis lacks it again. Words are types
-    and of several references the first counts, as in `Recall`. Columns: wrong again, chances.
+    A reference word that the hypothesis lacks is a corrected word. Each later reference with that word counts once;
+    the word is wrong again if that hypothesis lacks it too. Words are types and only the first reference counts, as
+    in `Recall`. Columns: wrong again, counted.
     """
 
     name = "rer"
@@ -109,29 +115,29 @@ class RepeatedErrors(Ratio):
         corrected: set[str] = set()
         counts = []
         for hypothesis, (target, *_) in zip(hypotheses(steps), references(steps), strict=True):
-            wanted = self.units(target)
-            missing = wanted - self.units(hypothesis)
-            counts.append((len(missing & corrected), len(wanted & corrected)))
+            words = self.units(target)
+            missing = words - self.units(hypothesis)
+            counts.append((len(missing & corrected), len(words & corrected)))
             corrected |= missing
         return np.array(counts, dtype=float).reshape(-1, 2)
 
 
 def _split(document: list[tuple[Segment, Truth | None]], number: int) -> tuple[Stream, Stream]:
-    """Two thirds, rounded down, and the rest: whatever the document, something is held out."""
+    """Return the first two thirds, rounded down, and the rest, which has at least one segment."""
     if not document:
         raise InputError(f"document {number} is empty: there is nothing to hold out")
-    lessons = len(document) * 2 // 3
-    return document[:lessons], document[lessons:]
+    training = len(document) * 2 // 3
+    return document[:training], document[training:]
 
 
-def _name(held_out: Stream, number: int) -> str:
-    """What the data calls the document, else its number."""
+def _document_name(held_out: Stream, number: int) -> str:
+    """Return the document's name in the data, or its number if it has none."""
     segment, _ = next(iter(held_out))
     return segment.document or str(number)
 
 
-def _translated(held_out: Stream, learner: Learner) -> list[Step]:
-    """Proposed and not judged, so nothing can be learned from it."""
+def _translate(held_out: Stream, learner: Learner) -> list[Step]:
+    """Return proposals without feedback, so that nothing is learned from them."""
     return [Step(i, learner.propose(segment), truth=truth) for i, (segment, truth) in enumerate(held_out)]
 
 

@@ -1,4 +1,4 @@
-"""What a source text offers to learn from: how much it repeats itself, how much of it a model has never seen."""
+"""Properties of the source text: its repetition rate and its out-of-vocabulary rate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RunningWords:
-    """The words of a source text, one by one, as `tokenise` finds them; `tok` is its name in the signature.
+    """Splits a source text into its running words with `tokenise`; `tok` is the tokeniser's name in the signature.
 
     >>> RunningWords(lowercase=True)("Save the  File.")
     ['save', 'the', 'file.']
@@ -40,11 +40,11 @@ class RunningWords:
 
 
 class RepetitionRate:
-    """The share of n-gram types that a window of the source holds more than once, n = 1 to 4 (geometric mean).
+    """The share of n-gram types that occur more than once in a window of the source, n = 1 to 4 (geometric mean).
 
-    A window of 1,000 words moves over the text one word at a time; types are summed over all windows, those
-    seen twice or more above, all of them below. No n-gram crosses a sentence end. A shorter text is one window;
-    one in which no sentence has four words is 0/0.
+    A window of 1,000 words moves over the text one word at a time. Types are summed over all windows: those that
+    occur at least twice in the numerator, all types in the denominator. No n-gram crosses a sentence boundary. A
+    shorter text is one window. A text in which no sentence has four words is 0/0.
     """
 
     name = "rr"
@@ -98,16 +98,17 @@ class Windows:
     last: int
 
     def count(self, first: Integers, begin: Integers, end: Integers) -> int:
-        """How many of them begin at `first` or later, not after `begin`, and reach up to `end` (exclusive)."""
+        """Return how many windows begin from `first` to `begin` and reach `end` (exclusive), summed over the arrays."""
         lowest = np.maximum(np.maximum(first, end - self.size), 0)
         return int(np.maximum(np.minimum(begin, self.last) - lowest + 1, 0).sum())
 
 
 def _repeated_types(ids: Integers, starts: Integers, n: int, windows: Windows) -> tuple[int, int]:
-    """Types seen twice or more, and all types, summed over windows; without moving a window.
+    """Return the types that occur at least twice and all types, summed over windows, without moving a window.
 
-    A type counts once in a window: at its first occurrence there, which is any that the window holds without
-    the one before it. It is repeated if there is a second: one held with the one before, without the one before that.
+    A type counts once per window, at its first occurrence in it: the window contains this occurrence but not the
+    previous one. A type is repeated if the window contains a second occurrence: this one and the previous one, but
+    not the one before that.
     """
     ends = starts + n
     before = _previous(ids)
@@ -117,28 +118,28 @@ def _repeated_types(ids: Integers, starts: Integers, n: int, windows: Windows) -
 
 
 def _previous(ids: Integers) -> Integers:
-    """Where the same id last stood, for each; -1 where it is new."""
+    """Return, for each id, the index of its previous occurrence; -1 for the first."""
     order = np.argsort(ids, kind="stable")
     previous = np.full(len(ids), -1)
-    again = ids[order[1:]] == ids[order[:-1]]
-    previous[order[1:][again]] = order[:-1][again]
+    same = ids[order[1:]] == ids[order[:-1]]
+    previous[order[1:][same]] = order[:-1][same]
     return previous
 
 
 def _ngrams(sentences: list[list[str]]) -> list[tuple[int, Integers, Integers]]:
-    """For n = 1 to 4: n, a number for each n-gram's type, and the word at which it begins."""
-    words = _numbered(list(chain.from_iterable(sentences)))
+    """Return, for n = 1 to 4: n, the type id of each n-gram, and the index of its first word."""
+    words = _word_ids(list(chain.from_iterable(sentences)))
     left = np.concatenate([np.arange(len(sentence), 0, -1) for sentence in sentences] or [np.empty(0, int)])
     grams = [(1, words, np.arange(len(words)))]
     for n in range(2, ORDER + 1):
         _, shorter, starts = grams[-1]
-        whole = left[starts] >= n
-        starts = starts[whole]
-        pairs = shorter[whole] * len(words) + words[starts + n - 1]
+        complete = left[starts] >= n
+        starts = starts[complete]
+        pairs = shorter[complete] * len(words) + words[starts + n - 1]
         grams.append((n, np.unique(pairs, return_inverse=True)[1], starts))
     return grams
 
 
-def _numbered(words: list[str]) -> Integers:
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int64)
+def _word_ids(words: list[str]) -> Integers:
+    ids: dict[str, int] = {}
+    return np.array([ids.setdefault(word, len(ids)) for word in words], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Is the difference real? Intervals and paired tests for every metric that aggregates."""
+"""Confidence intervals and paired significance tests for every metric whose rows add up."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.metrics.base import Additive, Array
 
-_CELLS = 10**7  # of resamples times segments at a time: bounds the memory, not the result
+_CELLS = 10**7  # resamples times segments in one chunk: bounds the memory and does not change the result
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A system against a baseline: the difference of scores, its 95 % interval and the chance of a fluke."""
+    """A system compared with a baseline: the difference of their scores, its 95 % interval and the p-value."""
 
     difference: float
     interval: tuple[float, float]
@@ -24,18 +24,18 @@ class Comparison:
 
     @property
     def mark(self) -> str:
-        """Stars as tables show them: p < 0.05, 0.01, 0.001."""
+        """One, two or three stars for p < 0.05, 0.01, 0.001; empty otherwise."""
         return "*" * sum(self.p_value < limit for limit in (0.05, 0.01, 0.001))
 
 
 def bootstrap(metric: Additive, rows: Array, samples: int = 1000, seed: int = 1) -> tuple[float, float]:
-    """The 95 % interval of a score, by resampling segments."""
+    """Return the 95 % interval of a score, by resampling segments."""
     scores = np.concatenate([metric.aggregate(draw @ rows) for draw in _draws(len(rows), samples, seed)])
     return _interval(scores)
 
 
 def paired_bootstrap(metric: Additive, rows: Array, baseline: Array, samples: int = 1000, seed: int = 1) -> Comparison:
-    """Resample the same segments for both systems (Koehn, 2004), differences centred for the p-value."""
+    """Resample the same segments for both systems (Koehn, 2004); the p-value uses centred differences."""
     _check_paired(rows, baseline)
     draws = _draws(len(rows), samples, seed)
     drawn = np.concatenate([metric.aggregate(draw @ rows) - metric.aggregate(draw @ baseline) for draw in draws])
@@ -45,15 +45,18 @@ def paired_bootstrap(metric: Additive, rows: Array, baseline: Array, samples: in
 
 
 def randomisation(metric: Additive, rows: Array, baseline: Array, samples: int = 1000, seed: int = 1) -> Comparison:
-    """Swap the systems' outputs at random (Riezler and Maxwell, 2005): how often is the gap as wide by chance?"""
+    """Approximate randomisation (Riezler and Maxwell, 2005): swap the systems' outputs at random.
+
+    The p-value is the share of trials whose difference is at least as large as the observed one.
+    """
     _check_paired(rows, baseline)
     observed = _difference(metric, rows, baseline)
-    gaps = np.concatenate(list(_swapped_gaps(metric, rows, baseline, samples, seed)))
+    differences = np.concatenate(list(_swapped_differences(metric, rows, baseline, samples, seed)))
     interval = paired_bootstrap(metric, rows, baseline, samples, seed).interval
-    return Comparison(observed, interval, _p_value(gaps, observed), f"ar:{samples}|seed:{seed}")
+    return Comparison(observed, interval, _p_value(differences, observed), f"ar:{samples}|seed:{seed}")
 
 
-def _swapped_gaps(metric: Additive, rows: Array, baseline: Array, samples: int, seed: int) -> Iterator[Array]:
+def _swapped_differences(metric: Additive, rows: Array, baseline: Array, samples: int, seed: int) -> Iterator[Array]:
     rng = np.random.default_rng(seed)
     total, change = rows.sum(axis=0) + baseline.sum(axis=0), baseline - rows
     for size in _sizes(samples, len(rows)):
@@ -62,7 +65,7 @@ def _swapped_gaps(metric: Additive, rows: Array, baseline: Array, samples: int, 
 
 
 def _draws(segments: int, samples: int, seed: int) -> Iterator[Array]:
-    """How often each segment is drawn in each resample, a chunk of resamples at a time."""
+    """Yield how often each segment is drawn in each resample, one chunk of resamples at a time."""
     rng = np.random.default_rng(seed)
     share = np.full(segments, 1 / segments)
     for size in _sizes(samples, segments):
@@ -80,14 +83,14 @@ def _difference(metric: Additive, rows: Array, baseline: Array) -> float:
     return float(ours - theirs)
 
 
-def _centred(gaps: Array) -> Array:
-    defined = gaps[~np.isnan(gaps)]
+def _centred(differences: Array) -> Array:
+    defined = differences[~np.isnan(differences)]
     return defined - defined.mean() if defined.size else defined
 
 
-def _p_value(gaps: Array, observed: float) -> float:
-    """How often chance alone gives as wide a gap, the observed one counted in; undefined where either is 0/0."""
-    defined = gaps[~np.isnan(gaps)]
+def _p_value(differences: Array, observed: float) -> float:
+    """Return how often chance gives at least the observed difference, which counts too; NaN if either is 0/0."""
+    defined = differences[~np.isnan(differences)]
     if np.isnan(observed) or not defined.size:
         return float("nan")
     extreme = np.sum(np.abs(defined) >= abs(observed) - 1e-12)
@@ -103,4 +106,4 @@ def _interval(scores: Array) -> tuple[float, float]:
 
 def _check_paired(rows: Array, baseline: Array) -> None:
     if rows.shape != baseline.shape:
-        raise InputError(f"a paired test needs the same segments: {len(rows)} against {len(baseline)}")
+        raise InputError(f"a paired test needs the same segments for both systems: {len(rows)} against {len(baseline)}")

@@ -1,7 +1,7 @@
 """The percentage slope of a learning curve (2012): one number for how fast errors fall.
 
-Errors are fitted with y = a * x^b, least squares in log-log; S = 100 * 2^b is what is left of the errors each
-time the amount of text doubles. 100 is no learning, below is learning, above is forgetting.
+Errors are fitted with y = a * x^b by least squares in log-log space. S = 100 * 2^b is the percentage of errors that
+remains each time the amount of text doubles: 100 is no learning, below 100 is learning, above 100 is forgetting.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from mtloop.core.types import JSON, Score, Step
 from mtloop.metrics.base import Additive, Array, divide
-from mtloop.metrics.curves import block_sums, blocks, without_model
+from mtloop.metrics.curves import block_ends, block_sums, count_blocks_without_model
 from mtloop.metrics.quality import TER
 
 Model = Literal["u", "ca"]
-ROUNDING = 1e-9  # an interval this close to 100 covers it
-NO_ERROR = 1e-9  # a perfect BLEU is 100 only up to rounding
+ROUNDING = 1e-9  # an interval that ends this close to 100 includes 100
+NO_ERROR = 1e-9  # errors up to this count as none: a perfect BLEU is 100 only up to rounding
 
 
 @dataclass(frozen=True)
 class Fit:
-    """y = a * x^b, and the share of the variance of log y that it explains."""
+    """The curve y = a * x^b, and R²: the share of the variance of log y that it explains."""
 
     a: float
     b: float
@@ -40,7 +40,7 @@ class Fit:
 
 
 def fit(errors: Array) -> Fit:
-    """Fit a learning curve to the errors of block 1, 2, 3, ...; a block that is 0/0 (NaN) is left out.
+    """Fit a learning curve to the errors of blocks 1, 2, 3, ...; blocks with NaN (0/0) are left out.
 
     >>> round(fit(40 * np.arange(1, 9) ** -0.1).slope, 6)
     93.303299
@@ -49,18 +49,18 @@ def fit(errors: Array) -> Fit:
     x, y = np.log(np.arange(1, len(errors) + 1))[defined], np.log(errors[defined])
     b = _exponents(np.log(errors)[None])[0]
     log_a = y.mean() - b * x.mean()
-    spread = float(((y - y.mean()) ** 2).sum())
-    left = float(((y - log_a - b * x) ** 2).sum())
-    return Fit(float(np.exp(log_a)), float(b), 1 - left / spread if spread else 1.0)
+    total = float(((y - y.mean()) ** 2).sum())
+    residual = float(((y - log_a - b * x) ** 2).sum())
+    return Fit(float(np.exp(log_a)), float(b), 1 - residual / total if total else 1.0)
 
 
 class Slope:
     """Percentage slope S of a metric's errors: the metric itself if lower is better (TER), else 100 minus it (BLEU).
 
-    `model` "u" fits the errors of each block, "ca" those of all blocks so far. The interval resamples segments
-    within blocks and refits. A block without errors has no logarithm: it is given half an edit, that is half of
-    one reference word (TER) or half of the smallest error of any block (other metrics). One that is 0/0 is left out,
-    and so are the first ones if the system had no model yet when it proposed there.
+    `model` "u" fits the errors of each block, "ca" those of all blocks so far. The 95 % interval resamples segments
+    within blocks and fits again. Zero errors have no logarithm: such a block counts as half an edit (TER) or as half
+    of the smallest error of any block (other metrics). Blocks with 0/0 are left out, and so are the first blocks if
+    the system had no model there.
     """
 
     def __init__(
@@ -71,40 +71,43 @@ class Slope:
 
     @property
     def signature(self) -> str:
-        errors = self.metric.name if not self.metric.higher_is_better else f"{self.metric.best:g}-{self.metric.name}"
+        name = self.metric.name
+        errors = name if not self.metric.higher_is_better else f"{self.metric.best_score:g}-{name}"
         parts = f"model:{self.model}|errors:{errors}|block:{self.words}w|bs:{self.samples}|seed:{self.seed}"
         return f"{parts}|{self.metric.signature}"
 
     def score(self, steps: Sequence[Step]) -> Score:
-        ends = blocks(steps, self.words)
-        return self.score_rows(self.metric.rows(steps), ends, without_model(steps, ends))
+        ends = block_ends(steps, self.words)
+        return self.score_rows(self.metric.rows(steps), ends, count_blocks_without_model(steps, ends))
 
-    def score_rows(self, rows: Array, ends: NDArray[np.intp], first: int = 0) -> Score:
-        """The slope of rows computed before, with a 95 % interval and an honest verdict, without the `first` blocks."""
-        cut = block_sums(rows, ends)[first:] if len(ends) else np.empty((0, rows.shape[1]))
-        sums = self._summed(cut[None])
-        observed = self._observed(sums)[0]
+    def score_rows(self, rows: Array, ends: NDArray[np.intp], skipped: int = 0) -> Score:
+        """Return the slope of precomputed rows, its 95 % interval and a verdict, without the first `skipped` blocks."""
+        per_block = block_sums(rows, ends)[skipped:] if len(ends) else np.empty((0, rows.shape[1]))
+        sums = self._model_sums(per_block[None])
+        observed = self._observed_errors(sums)[0]
         detail: dict[str, JSON] = {"blocks": int(np.sum(~np.isnan(observed)))}
-        if why := _why_no_slope(observed):
-            return Score(self.name, float("nan"), self.signature, detail=detail | {"verdict": why})
-        fitted = fit(_behind(first, self._without_zeros(observed[None], sums))[0])
-        low, high = self._interval(rows, ends, first)
+        if reason := _reason_without_slope(observed):
+            return Score(self.name, float("nan"), self.signature, detail=detail | {"verdict": reason})
+        fitted = fit(_prepend_nan(skipped, self._without_zeros(observed[None], sums))[0])
+        low, high = self._interval(rows, ends, skipped)
         detail |= {"a": fitted.a, "b": fitted.b, "r2": fitted.r2, "verdict": verdict(low, high)}
         return Score(self.name, fitted.slope, self.signature, interval=(low, high), detail=detail)
 
-    def errors(self, sums: Array, first: int = 0) -> Array:
-        """Block sums of many resamples, (samples, blocks, columns), to errors (samples, blocks); `first` are NaN."""
-        summed = self._summed(sums[:, first:])
-        return _behind(first, self._without_zeros(self._observed(summed), summed))
+    def errors(self, sums: Array, skipped: int = 0) -> Array:
+        """Return errors (samples, blocks) for block sums (samples, blocks, columns); the `skipped` ones are NaN."""
+        summed = self._model_sums(sums[:, skipped:])
+        return _prepend_nan(skipped, self._without_zeros(self._observed_errors(summed), summed))
 
-    def _summed(self, sums: Array) -> Array:
+    def _model_sums(self, sums: Array) -> Array:
+        """Return cumulative sums over blocks for the model "ca", the sums of each block for "u"."""
         return np.cumsum(sums, axis=1) if self.model == "ca" else sums
 
-    def _observed(self, summed: Array) -> Array:
+    def _observed_errors(self, summed: Array) -> Array:
         values = self.metric.aggregate(summed.reshape(-1, summed.shape[-1])).reshape(summed.shape[:-1])
-        return self.metric.best - values if self.metric.higher_is_better else values
+        return self.metric.best_score - values if self.metric.higher_is_better else values
 
     def _without_zeros(self, errors: Array, sums: Array) -> Array:
+        """Replace zero errors by half an edit (TER) or half of the smallest error (other metrics)."""
         if isinstance(self.metric, TER):
             half = 50 / np.maximum(sums[..., 1], 1)
         else:
@@ -112,23 +115,23 @@ class Slope:
             half = np.where(np.isinf(smallest), 1.0, smallest) / 2
         return np.where(errors <= NO_ERROR, half, errors)
 
-    def _interval(self, rows: Array, ends: NDArray[np.intp], first: int) -> tuple[float, float]:
+    def _interval(self, rows: Array, ends: NDArray[np.intp], skipped: int) -> tuple[float, float]:
         rng = np.random.default_rng(self.seed)
         starts = np.concatenate([[0], ends[:-1]])
-        cut = [rows[start:end] for start, end in zip(starts, ends, strict=True)]
-        sums = np.stack([_resampled(block, self.samples, rng) for block in cut], axis=1)
-        slopes = 100 * 2 ** _exponents(np.log(self.errors(sums, first)))
+        blocks = [rows[start:end] for start, end in zip(starts, ends, strict=True)]
+        sums = np.stack([_resampled_sums(block, self.samples, rng) for block in blocks], axis=1)
+        slopes = 100 * 2 ** _exponents(np.log(self.errors(sums, skipped)))
         low, high = np.nanpercentile(slopes, [2.5, 97.5])
         return float(low), float(high)
 
 
-def _behind(first: int, errors: Array) -> Array:
-    """Errors behind `first` blocks that have none: a block keeps its number."""
-    return np.concatenate([np.full((len(errors), first), np.nan), errors], axis=1)
+def _prepend_nan(skipped: int, errors: Array) -> Array:
+    """Put NaN columns for the skipped blocks in front, so that every block keeps its number."""
+    return np.concatenate([np.full((len(errors), skipped), np.nan), errors], axis=1)
 
 
 def verdict(low: float, high: float) -> str:
-    """What an interval of S allows one to say.
+    """Return "learning" if the interval of S is below 100, "forgetting" if it is above, else "no learning shown".
 
     >>> verdict(97.1, 99.2), verdict(99.0, 100.5)
     ('learning', 'no learning shown')
@@ -138,22 +141,22 @@ def verdict(low: float, high: float) -> str:
     return "forgetting" if low > 100 + ROUNDING else "no learning shown"
 
 
-def _why_no_slope(errors: Array) -> str:
-    """What keeps a slope from being fitted; empty when nothing does."""
+def _reason_without_slope(errors: Array) -> str:
+    """Return the reason why no slope can be fitted; empty if one can."""
     if np.sum(~np.isnan(errors)) < 3:
         return "too short: a slope needs three blocks or more"
     return "" if np.any(errors > NO_ERROR) else "no errors: nothing to learn"
 
 
 def _exponents(logs: Array) -> Array:
-    """The least-squares b of each row of log errors, over its defined ones."""
+    """Return the least-squares exponent b of each row of log errors; NaN entries are left out."""
     weights = (~np.isnan(logs)).astype(float)
     x = np.log(np.arange(1, logs.shape[1] + 1))
     x = (x - divide(weights @ x, weights.sum(axis=1))[:, None]) * weights
     return divide((x * np.nan_to_num(logs)).sum(axis=1), (x**2).sum(axis=1))
 
 
-def _resampled(block: Array, samples: int, rng: np.random.Generator) -> Array:
-    """The sum of a block's rows, drawn with replacement, `samples` times."""
+def _resampled_sums(block: Array, samples: int, rng: np.random.Generator) -> Array:
+    """Return `samples` sums of the block's rows, drawn with replacement."""
     share = np.full(len(block), 1 / len(block))
     return rng.multinomial(len(block), share, size=samples) @ block

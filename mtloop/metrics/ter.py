@@ -1,21 +1,22 @@
 """Translation edit rate (TER): exactly sacreBLEU's counts, in a fraction of its time.
 
-TER counts the word edits and block shifts that turn a hypothesis into its reference. sacreBLEU searches greedily: align
-the two, list the shifts that the alignment leaves open, make the one that saves most edits, repeat. The result depends
-on how every tie on this way is broken, so this module goes the same way and saves work only where it cannot matter:
+TER counts the word edits and block shifts that turn a hypothesis into its reference. sacreBLEU searches greedily: it
+aligns both sides, lists the shifts that the alignment allows, applies the one that saves most edits, and repeats. The
+result depends on how every tie is broken, so this module takes the same decisions and saves work only where the result
+cannot change:
 
-* Words become characters, so that a shifted hypothesis is four string slices and rapidfuzz scores it in C.
-* Shifts keep the words, and an alignment matches no more words than the two sides share. This bounds what shifts can
-  still save; where that is one edit at most, the shift costs as much and the count is final. Most segments end here.
-* sacreBLEU drops the round that reaches its limit on candidates, and otherwise sees all candidates of a round. So the
-  order in which they are found is free, and one that cannot beat the best so far needs no exact score.
+* Words become characters: a shifted hypothesis is four string slices, and rapidfuzz scores it in C.
+* Shifts keep the words, and an alignment matches no more words than both sides share. This bounds the edits that shifts
+  can save. If the bound is one edit, a shift costs as much as it saves and the count is final. Most segments end here.
+* sacreBLEU discards the round that reaches its limit on candidates, and otherwise scores all candidates of a round. So
+  their order does not matter, and a candidate that cannot beat the best so far needs no exact score.
 * The alignment is bit-parallel dynamic programming (Myers 1999, Hyyrö 2003): a row of the edit distance table is a few
-  integers. They keep what the way back through the table needs to prefer the operations that sacreBLEU prefers.
+  integers. They store the information that the trace back needs to prefer the same operations as sacreBLEU.
 
-sacreBLEU fills only a beam around the diagonal of the table. Alignments with few edits cannot leave it (`_beam_binds`),
-so the plain edit distance and its alignment are the beam's. Otherwise the table is filled without the matches outside
-the beam, which yields the beam's values inside it: a detour outside costs one edit per step, and since both edges of
-the beam rise with the same slope, there is a way inside between the same two cells with no more steps.
+sacreBLEU fills only a beam around the diagonal of the table. Alignments with few edits cannot leave it (`_beam_binds`);
+then the plain edit distance and its alignment equal those of the beam. Otherwise the table is filled without the
+matches outside the beam, which gives the beam's values inside it: a path outside costs one edit per step, and because
+both edges of the beam rise with the same slope, a path inside connects the same two cells with no more steps.
 """
 
 from __future__ import annotations
@@ -32,32 +33,33 @@ MAX_SHIFT_SIZE = 10
 MAX_SHIFT_DISTANCE = 50
 MAX_SHIFT_CANDIDATES = 1000
 BEAM_WIDTH = 25
-MAX_TABLE = 10_000**2  # cells; sacreBLEU cannot fill a larger table, we could not keep it: no shifts are looked for
+MAX_TABLE = 10_000**2  # cells; sacreBLEU cannot fill a larger table and we could not store it: no shifts are searched
 
 _MATCHES_NOTHING = "\0"
 
 _Row = tuple[int, int, int]
-"""Sets of reference words: equal to the row's word, no dearer than one word less on both sides, one dearer than above.
+"""Three sets of reference positions in a row of the table.
 
-These sets, like all in this module, are integers with one bit per position.
+The row's word equals the reference word; the cell costs no more than its diagonal neighbour; it costs one more than the
+cell above. Sets are integers with one bit per position, here and in the whole module.
 """
 
 _Shift = tuple[int, int, int]
-"""Length (negated), start and target of a moved block: tuples sort by sacreBLEU's preference among equal savings."""
+"""Negated length, start and target of a moved block; tuples sort by sacreBLEU's preference among equal savings."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Alignment:
     insertion_points: list[int]
-    """For each number of reference words, how many hypothesis words there are up to the one aligned with the last."""
+    """For each number of reference words: the number of hypothesis words up to the one aligned with the last."""
     hyp_errors: int
     ref_errors: int
     misplaced: list[int]
-    """For each hypothesis word, the set of equal reference words that it is not aligned with."""
+    """For each hypothesis word: the set of equal reference words that it is not aligned with."""
 
 
 def edit_counts(hypothesis: Sequence[str], reference: Sequence[str]) -> tuple[int, int]:
-    """The number of edits, shifts included, that make the reference of the hypothesis, and the reference length.
+    """Return the number of edits, including shifts, that turn the hypothesis into the reference; and its length.
 
     >>> edit_counts("at home she is".split(), "she is at home now".split())
     (2, 5)
@@ -97,7 +99,7 @@ def _edits_and_shifts(hyp: str, ref: str) -> int:
 
 
 def _fewest_edits(hyp: str, ref: str) -> int:
-    """A lower bound on the edit distance of the hypothesis, however its words are shifted."""
+    """Return a lower bound on the edit distance of the hypothesis after any shifts."""
     unmatched = hyp
     for word in ref:
         unmatched = unmatched.replace(word, "", 1)
@@ -105,7 +107,7 @@ def _fewest_edits(hyp: str, ref: str) -> int:
 
 
 def _best_shift(hyp: str, ref: str, edits: int, candidates: list[_Shift]) -> tuple[str, int]:
-    """The hypothesis and its edits after the preferred shift, or as they are if no shift saves an edit."""
+    """Return the hypothesis and its edits after the preferred shift; unchanged if no shift saves an edit."""
     best = hyp
     for negated_length, start, target in sorted(candidates):
         shifted = _shift(hyp, start, start - negated_length, target)
@@ -119,31 +121,31 @@ def _shift(hyp: str, start: int, end: int, target: int) -> str:
     if target < start:
         return hyp[:target] + hyp[start:end] + hyp[target:start] + hyp[end:]
     if target <= end:
-        # Here sacreBLEU takes the target as an index into the words without the block.
+        # Here sacreBLEU uses the target as an index into the words without the block.
         target += end - start
     return hyp[:start] + hyp[end:target] + hyp[start:end] + hyp[target:]
 
 
 def _candidate_shifts(hyp: str, ref: str, alignment: _Alignment) -> Iterator[_Shift]:
-    for start, places in enumerate(alignment.misplaced):
-        for place in _members(places) if places else ():
-            for length in _block_lengths(hyp, ref, start, place, alignment):
-                for target in dict.fromkeys(alignment.insertion_points[place : place + length + 1]):
+    for start, positions in enumerate(alignment.misplaced):
+        for position in _members(positions) if positions else ():
+            for length in _block_lengths(hyp, ref, start, position, alignment):
+                for target in dict.fromkeys(alignment.insertion_points[position : position + length + 1]):
                     yield -length, start, target
 
 
-def _block_lengths(hyp: str, ref: str, start: int, place: int, alignment: _Alignment) -> Iterator[int]:
-    """Lengths of the blocks at `start` and `place` that are equal, have errors on both sides and lie apart."""
-    if abs(start - place) > MAX_SHIFT_DISTANCE:
+def _block_lengths(hyp: str, ref: str, start: int, position: int, alignment: _Alignment) -> Iterator[int]:
+    """Yield lengths of equal blocks at `start` (hyp) and `position` (ref) with errors on both sides and no overlap."""
+    if abs(start - position) > MAX_SHIFT_DISTANCE:
         return
-    longest = min(MAX_SHIFT_SIZE, len(hyp) - start, len(ref) - place)
-    gap = alignment.insertion_points[place + 1] - 1 - start
-    if 0 <= gap < longest:
-        longest = gap
+    max_length = min(MAX_SHIFT_SIZE, len(hyp) - start, len(ref) - position)
+    gap = alignment.insertion_points[position + 1] - 1 - start
+    if 0 <= gap < max_length:
+        max_length = gap
     hyp_errors = alignment.hyp_errors >> start
-    ref_errors = alignment.ref_errors >> place
-    for length in range(1, longest + 1):
-        if hyp[start + length - 1] != ref[place + length - 1]:
+    ref_errors = alignment.ref_errors >> position
+    for length in range(1, max_length + 1):
+        if hyp[start + length - 1] != ref[position + length - 1]:
             return
         block = (1 << length) - 1
         if hyp_errors & block and ref_errors & block:
@@ -157,7 +159,7 @@ def _members(bits: int) -> Iterator[int]:
 
 
 def _distance(hyp: str, ref: str, at_most: float = inf) -> int:
-    """The edit distance within the beam; instead of one above `at_most` perhaps a lower bound that is above it too."""
+    """Return the edit distance within the beam; or, if that exceeds `at_most`, a lower bound that does too."""
     edits = Levenshtein.distance(hyp, ref)
     if edits > at_most or not _beam_binds(len(hyp), len(ref), edits):
         return edits
@@ -165,10 +167,10 @@ def _distance(hyp: str, ref: str, at_most: float = inf) -> int:
 
 
 def _beam_binds(hyp_length: int, ref_length: int, edits: int) -> bool:
-    """Whether an alignment with this many edits might leave the beam.
+    """Return whether an alignment with this many edits might leave the beam.
 
-    With e edits and d the difference in length, it strays at most (e + d) / 2 cells from the beam's centre, or one more
-    as the centre is rounded. The beam's narrow side has BEAM_WIDTH - 1 cells, and rows shorter than this fit whole.
+    With e edits and a length difference d, it is at most (e + d) / 2 cells from the beam's centre, or one more because
+    the centre is rounded. The beam's narrow side has BEAM_WIDTH - 1 cells; shorter rows are completely inside.
     """
     return ref_length >= BEAM_WIDTH and edits + abs(hyp_length - ref_length) > 2 * (BEAM_WIDTH - 2)
 
@@ -181,32 +183,32 @@ def _align(hyp: str, ref: str, edits: int) -> _Alignment:
 
 
 def _equal_words(hyp: str, ref: str) -> list[int]:
-    """For each hypothesis word, the set of equal reference words."""
-    places: dict[str, int] = {}
+    """Return, for each hypothesis word, the set of equal reference words."""
+    positions: dict[str, int] = {}
     bit = 1
     for word in ref:
-        places[word] = places.get(word, 0) | bit
+        positions[word] = positions.get(word, 0) | bit
         bit <<= 1
-    return [places.get(word, 0) for word in hyp]
+    return [positions.get(word, 0) for word in hyp]
 
 
 def _table(equal_words: list[int], width: int) -> tuple[list[_Row], int]:
-    """The rows of the edit distance table, one per hypothesis word, and the distance in its last cell."""
-    everywhere = (1 << width) - 1
-    rises, falls = everywhere, 0  # columns that differ by +1 or -1 from the one before in the same row
+    """Return the rows of the edit distance table, one per hypothesis word, and the distance in its last cell."""
+    mask = (1 << width) - 1
+    rises, falls = mask, 0  # columns that differ by +1 or -1 from the one before in the same row
     rows = []
     for equal in equal_words:
-        free = ((((equal & rises) + rises) ^ rises) | equal | falls) & everywhere
-        grows = falls | ((free | rises) ^ everywhere)
+        free = ((((equal & rises) + rises) ^ rises) | equal | falls) & mask
+        grows = falls | ((free | rises) ^ mask)
         rows.append((equal, free, grows))
-        grows_before = (grows << 1 | 1) & everywhere
-        rises = ((free & rises) << 1 | (free | grows_before) ^ everywhere) & everywhere
+        grows_before = (grows << 1 | 1) & mask
+        rises = ((free & rises) << 1 | (free | grows_before) ^ mask) & mask
         falls = grows_before & free
     return rows, len(rows) + rises.bit_count() - falls.bit_count()
 
 
 def _beam_table(equal_words: list[int], width: int) -> tuple[list[_Row], int]:
-    """The table with only the steps between cells of the beam; rows hold for cells in the beam alone."""
+    """Return the table with only the steps between cells of the beam; rows are valid only for cells in the beam."""
     beam = _beam(len(equal_words), width)
     steps = [equal & above & here >> 1 for equal, (above, here) in zip(equal_words, pairwise(beam), strict=True)]
     rows, distance = _table(steps, width)
@@ -216,7 +218,7 @@ def _beam_table(equal_words: list[int], width: int) -> tuple[list[_Row], int]:
 
 @lru_cache(maxsize=16)
 def _beam(hyp_length: int, ref_length: int) -> tuple[int, ...]:
-    """For each row of the table the set of its columns in the beam, both counted from the empty prefix."""
+    """Return, for each row of the table, the set of its columns in the beam; both start at the empty prefix."""
     ratio = ref_length / hyp_length
     width = BEAM_WIDTH if ratio / 2 <= BEAM_WIDTH else ceil(ratio / 2 + BEAM_WIDTH)
     columns = (1 << ref_length + 1) - 1
@@ -225,7 +227,7 @@ def _beam(hyp_length: int, ref_length: int) -> tuple[int, ...]:
 
 
 def _trace_back(rows: list[_Row], equal_words: list[int], width: int) -> _Alignment:
-    """The alignment read from the last cell on; it prefers a match, then substitution, deletion, insertion."""
+    """Return the alignment, read backwards from the last cell; prefers match, substitution, deletion, insertion."""
     insertion_points = [0] * (width + 1)
     misplaced = equal_words.copy()
     hyp_errors = ref_errors = 0

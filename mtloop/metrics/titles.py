@@ -1,4 +1,4 @@
-"""Metrics' names as headings."""
+"""Headings for metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def title(name: str) -> str:
-    """A metric's name as a heading.
+    """Return the heading for a metric's name.
 
     >>> [title(name) for name in ("bleu", "r01", "r1", "r0+12", "slope-ca-bleu", "chrf")]
     ['BLEU', 'R0+1', 'R1', 'R0+12', 'S (CA, BLEU)', 'chrF']

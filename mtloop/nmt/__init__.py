@@ -1,1 +1,1 @@
-"""Neural MT on Marian models: the engine, what of a model learns, what helps while decoding, training."""
+"""Neural MT with Marian models: the engine, the parameters that learn, help while decoding, and training."""

@@ -1,4 +1,4 @@
-"""A neural translator that learns from every correction (2019): translate, see the post-edit, move a little, go on."""
+"""A neural translator that learns from every post-edit (2019): it takes a few gradient steps after each one."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from torch import Tensor
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment
-from mtloop.nmt.decoding.copying import Copying
-from mtloop.nmt.decoding.memory import Memory, Remembered, looked_at
+from mtloop.nmt.decoding.copying import CopyModel
+from mtloop.nmt.decoding.memory import Memory, StoredSegment, attended_words
 from mtloop.nmt.decoding.source_words import SourceWords
 from mtloop.nmt.delta import Delta
-from mtloop.nmt.engine.byte_spelling import Spelling
-from mtloop.nmt.engine.lesson import Lesson, study
+from mtloop.nmt.engine.byte_spelling import ByteSpellingProcessor
+from mtloop.nmt.engine.lesson import Lesson, forward_pass
 from mtloop.nmt.engine.marian import Encoded, Marian
-from mtloop.nmt.engine.search import Advice, Found, LengthLimits, beam, greedy
+from mtloop.nmt.engine.search import Hypothesis, LengthLimits, LogitsProcessor, beam, greedy
 from mtloop.nmt.regularisation import Regularisation
 from mtloop.nmt.scopes.scope import Frozen, NotFinite, Scope, base_of
 from mtloop.nmt.scopes.weight_average import WeightAverage
 from mtloop.text.pair_filter import PairFilter
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
-PIECE = 48  # tokens: models that learned from single sentences lose what comes after the first few
+MAX_PIECE_TOKENS = 48  # models that were trained on single sentences omit the text after the first few sentences
 
 
 class AdaptiveNMT:
     """A model and the part of it that learns.
 
-    For each post-edit: while the pair's perplexity is above `enough` and fewer than `updates` steps were taken, take
-    one (batch of one, no dropout). A pair that is no lesson, or updates that do harm, leave the model as it was; then
-    `Learned.rejected` says why. Harm is looked for before each further update; to look once more after the last
-    would be one more reading of every pair, for a step that is no longer than the ones before it.
+    For each post-edit: while the pair's perplexity is above `target_perplexity` and fewer than `max_updates` steps were
+    taken, take one (batch of one, no dropout). An unusable pair, or updates that increase the loss, leave the model
+    unchanged; then `Learned.rejected` gives the reason. The loss is checked before each further update. It is not
+    checked after the last one: that would cost one more forward pass per pair, for a step as long as those before it.
     """
 
     def __init__(
@@ -42,37 +42,39 @@ class AdaptiveNMT:
         scope: Scope,
         *,
         method: str = "full",
-        beams: int = 1,
-        updates: int = 3,
-        enough: float = 2.0,
-        piece: int = PIECE,
-        longest: int = 256,
-        hopeless: float = 14.0,
-        harm: float = 2.0,
-        guard: PairFilter | None = None,
+        beam_size: int = 1,
+        max_updates: int = 3,
+        target_perplexity: float = 2.0,
+        max_piece_tokens: int = MAX_PIECE_TOKENS,
+        max_sentence_tokens: int = 256,
+        max_loss: float = 14.0,
+        max_loss_increase: float = 2.0,
+        pair_filter: PairFilter | None = None,
         limits: LengthLimits | None = None,
         memory: Memory | None = None,
-        copying: Copying | None = None,
-        honesty: Regularisation | None = None,
+        copying: CopyModel | None = None,
+        regularisation: Regularisation | None = None,
     ) -> None:
-        """`piece`: tokens of source, beyond which it is cut between sentences to be translated.
+        """`max_piece_tokens`: a source with more tokens is split between sentences and translated in pieces.
 
-        `longest`: tokens of a sentence, beyond which it is cut anywhere, and of a source that is still learned from.
+        `max_sentence_tokens`: a sentence with more tokens is split between words; pairs with more are not learned.
 
-        `hopeless`: loss (nats a token) of a pair that says nothing about the language; `harm`: by how much an
-        update may raise the loss before it is taken back.
+        `max_loss` (nats per token): pairs with a higher loss are rejected. `max_loss_increase` (nats per token): if
+        updates increase the loss by more, they are rolled back.
         """
-        if piece < 1:
-            raise InputError(f"piece is {piece}; expected the tokens of a piece, 1 or more")
+        if max_piece_tokens < 1:
+            raise InputError(f"max_piece_tokens is {max_piece_tokens}; expected 1 or more")
         self.scope, self.method = scope, method
-        self.beams, self.updates, self.enough = beams, updates, enough
-        self.piece, self.longest = min(piece, longest), longest
-        self.hopeless, self.harm = hopeless, harm
-        self.guard, self.limits = guard or PairFilter(), limits or LengthLimits()
-        self.memory, self.copying, self.honesty = memory, copying, honesty or Regularisation()
-        self.average = WeightAverage(scope, self.honesty.average) if self.honesty.average else None
+        self.beam_size, self.max_updates, self.target_perplexity = beam_size, max_updates, target_perplexity
+        self.max_piece_tokens = min(max_piece_tokens, max_sentence_tokens)
+        self.max_sentence_tokens = max_sentence_tokens
+        self.max_loss, self.max_loss_increase = max_loss, max_loss_increase
+        self.pair_filter, self.limits = pair_filter or PairFilter(), limits or LengthLimits()
+        self.memory, self.copying, self.regularisation = memory, copying, regularisation or Regularisation()
+        weight = self.regularisation.weight_average
+        self.average = WeightAverage(scope, weight) if weight else None
         self.lessons_ = self.updates_ = 0
-        self._encoded: Encoded | None = None  # the source read last: who translates it is likely to learn from it next
+        self._encoded: Encoded | None = None  # the last source: usually translated first and learned next
 
     @property
     def model(self) -> Marian:
@@ -80,164 +82,171 @@ class AdaptiveNMT:
 
     @property
     def base(self) -> Marian:
-        """The shared model under what was learned."""
+        """The shared base model."""
         return base_of(self.scope)
 
     @property
     def learns_from(self) -> tuple[type[Feedback], ...]:
-        return (PostEdit,) if self.updates or self.memory is not None or self.copying else ()
+        return (PostEdit,) if self.max_updates or self.memory is not None or self.copying else ()
 
     def propose(self, segment: Segment, prefix: str = "") -> Proposal:
-        if self.memory and not prefix and (known := self.memory.exact(segment.source)) is not None:
+        if self.memory and not prefix and (known := self.memory.exact_match(segment.source)) is not None:
             return Proposal(segment, known, system=self.method, memo={"memory": "exact"})
-        cut = self.pieces(segment.source, self.longest if prefix else self.piece)  # what was typed may be of any piece
-        pieces = [self.search(piece, prefix if i == 0 else "") for i, piece in enumerate(cut)]
-        text = " ".join(self.model.target.decode(found[0].ids) for found in pieces)
-        if not text.startswith(prefix):  # it holds what the vocabulary cannot spell
+        max_tokens = self.max_sentence_tokens if prefix else self.max_piece_tokens  # a prefix may span several pieces
+        pieces = self.split_source(segment.source, max_tokens)
+        found = [self.search(piece, prefix if i == 0 else "") for i, piece in enumerate(pieces)]
+        text = " ".join(self.model.target.decode(hypotheses[0].ids) for hypotheses in found)
+        if not text.startswith(prefix):  # the vocabulary cannot spell the prefix
             text = prefix
         return Proposal(segment, text, system=self.method, prefix=prefix)
 
-    def search(self, source: str, prefix: str = "") -> list[Found]:
-        """The best translations of one piece, best first; beam search gives as many as it has beams."""
-        speaker: WeightAverage | Scope = self.average or self.scope
-        ids, model, bias = self.model.source.encode(source), speaker.model, speaker.extra_bias
-        encoded = model.encode(ids) if self.average else self._read(ids)
-        advice = self._advice(encoded)
-        if self.beams == 1 or prefix:
-            return [greedy(model, encoded, self.limits, bias, prefix, scored=False, advice=advice)]
-        return beam(model, encoded, self.beams, self.limits, bias, advice=advice)
+    def search(self, source: str, prefix: str = "") -> list[Hypothesis]:
+        """Return the best translations of one piece, best first: one, or as many as the beam size."""
+        translator: WeightAverage | Scope = self.average or self.scope
+        ids, model, bias = self.model.source.encode(source), translator.model, translator.extra_bias
+        encoded = model.encode(ids) if self.average else self._encode(ids)
+        processors = self._processors(encoded)
+        if self.beam_size == 1 or prefix:
+            return [greedy(model, encoded, self.limits, bias, prefix, scored=False, processors=processors)]
+        return beam(model, encoded, self.beam_size, self.limits, bias, processors=processors)
 
-    def _advice(self, encoded: Encoded) -> list[Advice]:
-        """Who has a say while this source is translated, beside the model."""
-        spelling = Spelling.of(encoded.ids, self.model.source, self.model.target)
+    def _processors(self, encoded: Encoded) -> list[LogitsProcessor]:
+        """Return the logits processors for this source."""
+        spelling = ByteSpellingProcessor.for_source(encoded.ids, self.model.source, self.model.target)
         if self.memory is None and self.copying is None:
             return [spelling] if spelling else []
         words = SourceWords.of(encoded.ids, self.model.source)
-        push = self.copying.of(words, self._spell, self.model.target.pieces) if self.copying else None
-        recalled = self.memory.recall(words) if self.memory is not None else None
-        return [advice for advice in (push, recalled, spelling) if advice is not None]
+        copying = self.copying.processor(words, self._spell, self.model.target.pieces) if self.copying else None
+        memory = self.memory.processor(words) if self.memory is not None else None
+        return [processor for processor in (copying, memory, spelling) if processor is not None]
 
     def _spell(self, word: str) -> list[int]:
         return self.model.target.encode(word)[:-1]
 
-    def pieces(self, source: str, most: int = 0) -> Iterator[str]:
-        """The source in pieces of at most so many tokens (0: `piece`), or of one sentence; nothing is left out.
+    def split_source(self, source: str, max_tokens: int = 0) -> Iterator[str]:
+        """Split a source into pieces of one sentence, or of more within `max_tokens` (0: `max_piece_tokens`).
 
-        A sentence that is longer than the model can read is cut between words.
+        A sentence of more than `max_sentence_tokens` is split between words. No text is lost.
         """
-        return self._packed(self._sentences(source, most or self.piece), most or self.piece)
+        max_tokens = max_tokens or self.max_piece_tokens
+        return self._pack(self._sentences(source, max_tokens), max_tokens)
 
-    def _packed(self, parts: Iterable[str], most: int) -> Iterator[str]:
+    def _pack(self, parts: Iterable[str], max_tokens: int) -> Iterator[str]:
+        """Join consecutive parts to pieces of at most `max_tokens`; a longer part is a piece of its own."""
         piece = ""
-        for sentence in parts:
-            longer = f"{piece} {sentence}" if piece else sentence
-            if piece and len(self.model.source.encode(longer)) > most:
+        for part in parts:
+            longer = f"{piece} {part}" if piece else part
+            if piece and len(self.model.source.encode(longer)) > max_tokens:
                 yield piece
-                longer = sentence
+                longer = part
             piece = longer
         if piece.strip():
             yield piece
 
-    def _sentences(self, source: str, most: int) -> Iterator[str]:
-        if len(self.model.source.encode(source)) <= most:
+    def _sentences(self, source: str, max_tokens: int) -> Iterator[str]:
+        if len(self.model.source.encode(source)) <= max_tokens:
             yield source
             return
         for sentence in SENTENCE_END.split(source):
-            if len(self.model.source.encode(sentence)) <= self.longest:
+            if len(self.model.source.encode(sentence)) <= self.max_sentence_tokens:
                 yield sentence
             else:
-                parts = (part for word in sentence.split() for part in self._parts(word))
-                yield from self._packed(parts, self.longest)
+                parts = (part for word in sentence.split() for part in self._split_word(word))
+                yield from self._pack(parts, self.max_sentence_tokens)
 
-    def _parts(self, word: str) -> Iterator[str]:
-        """A word longer than the model can read (a key, a data URL) in pieces of characters."""
-        size = len(word) if len(self.model.source.encode(word)) <= self.longest else self.longest // 4
+    def _split_word(self, word: str) -> Iterator[str]:
+        """Split a word that is too long for the model (a key, a data URL) by characters."""
+        fits = len(self.model.source.encode(word)) <= self.max_sentence_tokens
+        size = len(word) if fits else self.max_sentence_tokens // 4
         return (word[start : start + size] for start in range(0, len(word), size))
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         if not isinstance(feedback, PostEdit):
-            missed = f"learns from post-edits, not from {type(feedback).__name__}"
-            return Learned(rejected=missed if self.updates else None)
+            reason = f"learns from post-edits, not from {type(feedback).__name__}"
+            return Learned(rejected=reason if self.max_updates else None)
         self.lessons_ += 1
         source, target = proposal.segment.source, feedback.text
-        if (reason := self.guard(source, target)) is not None:
-            return Learned(rejected=reason)
-        ids, wanted = self.model.source.encode(source), self.model.target.encode(target)
-        if max(len(ids), len(wanted)) > self.longest:
+        if (rejection := self.pair_filter(source, target)) is not None:
+            return Learned(rejected=rejection)
+        source_ids, target_ids = self.model.source.encode(source), self.model.target.encode(target)
+        if max(len(source_ids), len(target_ids)) > self.max_sentence_tokens:
             return Learned(rejected="too long")
-        learned, lesson = self.teach(ids, wanted)
+        learned, lesson = self.learn_pair(source_ids, target_ids)
         if not learned.rejected:
-            self._keep(source, target, ids, lesson)
-            self._settle(learned.updates + self._replay())
+            self._remember(source, target, source_ids, lesson)
+            self._commit(learned.updates + self._replay())
         return learned
 
-    def _settle(self, updates: int) -> None:
-        """One pass over the weights for all that was learned and looked at again."""
+    def _commit(self, updates: int) -> None:
+        """Apply all updates of a post-edit and of its replay in one pass over the weights."""
         self.updates_ += updates
-        self.scope.settle()
-        if updates:  # what was read during the lesson differs by rounding from what a restored model reads
+        self.scope.commit()
+        if updates:  # states encoded during the lesson differ by rounding from those of a restored model
             self._encoded = None
         if updates and self.average:
-            self.average.follow()
+            self.average.update()
 
-    def _keep(self, source: str, target: str, ids: list[int], lesson: Lesson) -> None:
+    def _remember(self, source: str, target: str, ids: list[int], lesson: Lesson) -> None:
         if self.memory is None and self.copying is None:
             return
         words = SourceWords.of(ids, self.model.source)
         if self.copying:
             self.copying.learn(words, target)
         if self.memory is not None:
-            keys = lesson.states.half() if self.memory.trust else lesson.states[:, :0].half()
-            seen = looked_at(words, lesson.decoded.attention)
-            self.memory.add(Remembered(self.lessons_ - 1, source, target, lesson.target, keys, seen))
+            keys = lesson.states.half() if self.memory.settings else lesson.states[:, :0].half()
+            attended = attended_words(words, lesson.decoded.attention)
+            self.memory.add(StoredSegment(self.lessons_ - 1, source, target, lesson.target, keys, attended))
 
     def forget(self, index: int) -> bool:
-        """Take back one lesson (they count from 0). Only a memory can; what went into weights stays there."""
+        """Undo one lesson (counted from 0). Only a memory can: return False if weights or copy counts have learned."""
         if not isinstance(self.scope, Frozen) or self.memory is None or self.copying:
             return False
         return self.memory.forget(index)
 
-    def teach(self, source: list[int], target: list[int]) -> tuple[Learned, Lesson]:
-        """Update until the pair is known well enough; if it goes wrong, take all back. The scope is yet to settle.
+    def learn_pair(self, source: list[int], target: list[int]) -> tuple[Learned, Lesson]:
+        """Update until the target perplexity or the maximal number of updates; roll back harmful updates.
 
-        Also gives the lesson as it was last looked at.
+        Also return the lesson of the last forward pass. The caller must commit the scope.
         """
-        lesson = self._study(source, target)
-        info: dict[str, JSON] = {"perplexity": _short(lesson.perplexity)}
-        if not lesson.loss < self.hopeless:  # also when it is no number
-            return Learned(rejected="hopeless", info=info), lesson
-        allowed, done = lesson.loss + self.harm, 0
-        anchor = self._anchor(source, target) if self.updates and lesson.perplexity > self.enough else None
+        lesson = self._forward_pass(source, target)
+        info: dict[str, JSON] = {"perplexity": _round(lesson.perplexity)}
+        if not lesson.loss < self.max_loss:  # also if it is NaN
+            return Learned(rejected="improbable", info=info), lesson
+        limit, done = lesson.loss + self.max_loss_increase, 0
+        learns = self.max_updates and lesson.perplexity > self.target_perplexity
+        base_probabilities = self._base_probabilities(source, target) if learns else None
         try:
-            while done < self.updates and lesson.perplexity > self.enough:
-                self.scope.update(self.honesty.temper(lesson, anchor))
+            while done < self.max_updates and lesson.perplexity > self.target_perplexity:
+                self.scope.update(self.regularisation.apply(lesson, base_probabilities))
                 self._encoded = None
                 done += 1
-                if done < self.updates:
-                    lesson = self._study(source, target)
-                if not lesson.loss <= allowed:
+                if done < self.max_updates:
+                    lesson = self._forward_pass(source, target)
+                if not lesson.loss <= limit:
                     return self._reject("harmful", info), lesson
         except NotFinite:
             return self._reject("not finite", info), lesson
         return Learned(done, info=info), lesson
 
-    def _anchor(self, source: list[int], target: list[int]) -> Tensor | None:
-        """What the frozen base thinks of the pair, where it is asked."""
-        return study(self.base, source, target, frozenset()).probabilities if self.honesty.kl else None
+    def _base_probabilities(self, source: list[int], target: list[int]) -> Tensor | None:
+        """Return the base model's token probabilities for a pair, or None without a KL term."""
+        if not self.regularisation.kl_weight:
+            return None
+        return forward_pass(self.base, source, target, frozenset()).probabilities
 
     def _replay(self) -> int:
-        """Look at a few earlier pairs again, one update each at most."""
+        """Learn a few earlier pairs again, with at most one update each; return the number of updates."""
         if self.memory is None or not len(self.memory):
             return 0
-        earlier = self.honesty.earlier(self.lessons_, list(self.memory))
-        return sum(self._look_again(one.source, one.target) for one in earlier)
+        earlier = self.regularisation.sample_replay(self.lessons_, list(self.memory))
+        return sum(self._replay_pair(one.source, one.target) for one in earlier)
 
-    def _look_again(self, source: str, target: str) -> int:
-        lesson = self._study(self.model.source.encode(source), self.model.target.encode(target))
-        if not math.log(self.enough) < lesson.loss < self.hopeless:
+    def _replay_pair(self, source: str, target: str) -> int:
+        lesson = self._forward_pass(self.model.source.encode(source), self.model.target.encode(target))
+        if not math.log(self.target_perplexity) < lesson.loss < self.max_loss:
             return 0
         try:
-            self.scope.update(self.honesty.temper(lesson, None))
+            self.scope.update(self.regularisation.apply(lesson, None))
         except NotFinite:
             return 0
         self._encoded = None
@@ -248,10 +257,10 @@ class AdaptiveNMT:
         self._encoded = None
         return Learned(rejected=reason, info=info)
 
-    def _study(self, source: list[int], target: list[int]) -> Lesson:
-        return study(self.model, self._read(source), target, self.scope.names, self.scope.extra_bias)
+    def _forward_pass(self, source: list[int], target: list[int]) -> Lesson:
+        return forward_pass(self.model, self._encode(source), target, self.scope.names, self.scope.extra_bias)
 
-    def _read(self, ids: list[int]) -> Encoded:
+    def _encode(self, ids: list[int]) -> Encoded:
         if self._encoded is None or self._encoded.ids != tuple(ids):
             self._encoded = self.model.encode(ids)
         return self._encoded
@@ -260,31 +269,31 @@ class AdaptiveNMT:
         self.delta().write(folder / "delta.safetensors")
 
     def load(self, folder: Path) -> None:
-        self.become(Delta.read(folder / "delta.safetensors"))
+        self.load_delta(Delta.read(folder / "delta.safetensors"))
 
     def delta(self) -> Delta:
-        """What was learned, over the base."""
+        """Return the learned state, relative to the base."""
         counters = {"lessons": self.lessons_, "updates": self.updates_}
         tensors = self.scope.tensors() | (self.memory.tensors() if self.memory else {})
         tensors |= self.average.tensors() if self.average else {}
         counts = self.copying.counts() if self.copying else {}
         return Delta(self.method, self.base.weights.fingerprint, tensors, counters | counts)
 
-    def become(self, delta: Delta) -> None:
-        """Take up what was learned before; it must have been learned on this base with this method."""
+    def load_delta(self, delta: Delta) -> None:
+        """Restore the learned state. Raise InputError if it was learned on another base or with another method."""
         delta.check(self.method, self.base.weights.fingerprint)
-        beside = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(("memory/", "average/"))}
-        self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in beside})
+        others = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(("memory/", "average/"))}
+        self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in others})
         if self.average:
-            self.average.restore(beside)
+            self.average.restore(others)
         if self.memory is not None:
-            self.memory.restore(beside)
+            self.memory.restore(others)
         if self.copying:
             self.copying.restore(delta.counters)
         self._encoded = None
         self.lessons_, self.updates_ = delta.counters["lessons"], delta.counters["updates"]
 
 
-def _short(perplexity: float) -> float:
-    """Four digits: enough to read, and the same on machines that round the last bits differently."""
+def _round(perplexity: float) -> float:
+    """Round to four digits: readable, and the same on machines that differ in the last bits."""
     return float(f"{perplexity:.4g}")

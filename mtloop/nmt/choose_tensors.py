@@ -1,4 +1,4 @@
-"""Choosing what `fixed` learns: the tensors that move most when everything may, on data held out for it."""
+"""Choose the tensors that method `fixed` learns: those that change most on held-out data if all tensors may learn."""
 
 from __future__ import annotations
 
@@ -11,26 +11,37 @@ from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.weights import SOURCE
 from mtloop.nmt.scopes.dense import Dense, all_names, hidden_names
 
-BUDGET = 2_000_000
+DEFAULT_BUDGET = 2_000_000
 
 
-def choose_tensors(model: Marian, stream: Stream, judge: Judge, budget: int = BUDGET, rate: float = 1e-2) -> list[str]:
-    """Adapt everything on the stream, then keep the hidden tensors that moved furthest for their size, within the
-    budget, and the source embeddings (of which only the rows met ever change)."""
-    scope = Dense(model, all_names(model.weights), rate)
+def choose_tensors(
+    model: Marian,
+    stream: Stream,
+    judge: Judge,
+    parameter_budget: int = DEFAULT_BUDGET,
+    learning_rate: float = 1e-2,
+) -> list[str]:
+    """Adapt all tensors on the stream; return the names of the chosen ones.
+
+    These are the hidden tensors with the largest change per parameter, within the budget, and the source embeddings (of
+    which only the rows that occur change).
+    """
+    scope = Dense(model, all_names(model.weights), learning_rate)
     learner = AdaptiveNMT(scope, method="full")
     for _ in run(stream, learner, judge):
         pass
-    return [*within(budget, sorted(hidden_names(model.weights), key=lambda name: -moved(scope, name)), model), SOURCE]
+    ranked = sorted(hidden_names(model.weights), key=lambda name: -mean_change(scope, name))
+    return [*select_within_budget(parameter_budget, ranked, model), SOURCE]
 
 
-def moved(scope: Dense, name: str) -> float:
-    """How far a tensor went, per parameter: the root mean square of its change."""
+def mean_change(scope: Dense, name: str) -> float:
+    """Return the root mean square of the change of a tensor."""
     change = scope.model.weights[name] - scope.base.weights[name]
     return float(change.pow(2).mean().sqrt())
 
 
-def within(budget: int, names: Iterable[str], model: Marian) -> list[str]:
+def select_within_budget(budget: int, names: Iterable[str], model: Marian) -> list[str]:
+    """Return the names, in order, of the tensors that fit the rest of the budget (number of parameters)."""
     kept = []
     for name in names:
         size = model.weights[name].numel()

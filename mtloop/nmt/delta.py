@@ -1,4 +1,4 @@
-"""What a user's model learned, as a file: only what changed, and which base it belongs to."""
+"""A delta: the learned state of a model as a file, with only the changes and the fingerprint of the base model."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from torch import Tensor
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
 
-BESIDE = ("memory/", "average/", "adam/", "bandit/")  # beside what learned: examples, means, moments, what was heard
+FORMAT = "2"
+# Prefixes of tensors that are not weights: stored segments, weight averages, Adam moments, state of reward learners.
+AUXILIARY_PREFIXES = ("memory/", "average/", "adam/", "bandit/")
 
 
 @dataclass(frozen=True)
 class Delta:
-    """Changed tensors as new values (lasso: offsets), with the method and the base's fingerprint."""
+    """Changed tensors as new values (lasso: offsets), with the method and the fingerprint of the base."""
 
     method: str
     base: str
@@ -26,22 +28,22 @@ class Delta:
 
     @property
     def parameters(self) -> int:
-        """Numbers that are weights; ids say where they go, and what only learning goes by has none."""
-        learned = (tensor for name, tensor in self.tensors.items() if not name.startswith(BESIDE))
+        """The number of weights, without ids and without auxiliary tensors."""
+        learned = (tensor for name, tensor in self.tensors.items() if not name.startswith(AUXILIARY_PREFIXES))
         return sum(tensor.numel() for tensor in learned if tensor.is_floating_point())
 
     @property
-    def remembered(self) -> int:
-        """Confirmed segments in its memory."""
+    def stored_segments(self) -> int:
+        """The number of confirmed segments in the memory."""
         return len(self.tensors.get("memory/lessons", ()))
 
     @property
     def size(self) -> int:
-        """In bytes, as stored."""
+        """The size of the tensors in bytes."""
         return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors.values())
 
     def check(self, method: str, base: str) -> None:
-        """Loading on another base would add noise to the wrong weights: refuse."""
+        """Raise InputError if the delta belongs to another base model or another method."""
         if self.base != base:
             raise InputError(f"this delta was learned on another base model ({self.base}, not {base})")
         if self.method != method:
@@ -50,20 +52,33 @@ class Delta:
     def write(self, path: str | Path) -> None:
         from safetensors.torch import save
 
-        about = {"method": self.method, "base": self.base, "counters": json.dumps(dict(self.counters))}
+        metadata = {"format": FORMAT, "method": self.method, "base": self.base}
+        metadata["counters"] = json.dumps(dict(self.counters))
         with atomic(path) as file:
-            file.write(save({name: tensor.contiguous() for name, tensor in self.tensors.items()}, about))
+            file.write(save({name: tensor.contiguous() for name, tensor in self.tensors.items()}, metadata))
 
     @classmethod
     def read(cls, path: str | Path) -> Delta:
+        """Read a file; raise InputError if it is not a delta, or a delta of another format."""
         from safetensors import SafetensorError, safe_open
 
         if not Path(path).is_file():
             raise InputError("no such delta", path=path)
         try:
             with safe_open(path, "pt") as file:
-                about = file.metadata() or {}
+                metadata = file.metadata() or {}
+                method, base, counters = metadata["method"], metadata["base"], json.loads(metadata["counters"])
+                _check_format(metadata.get("format", "1"), path)
                 tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-            return cls(about["method"], about["base"], tensors, json.loads(about["counters"]))
+            return cls(method, base, tensors, counters)
         except (SafetensorError, OSError, KeyError, ValueError) as error:
-            raise InputError(f"not a delta of mtloop's: {error}", path=path) from error
+            raise InputError(f"not a delta of mtloop: {error}", path=path) from error
+
+
+def _check_format(number: str, path: str | Path) -> None:
+    """Raise InputError for another format than FORMAT; files without a number have format 1."""
+    if number == "1":
+        advice = "learn again from its trace or data"
+        raise InputError(f"this delta was written by an older mtloop (format 1); {advice}", path=path)
+    if number != FORMAT:
+        raise InputError(f"this delta has format {number}; this mtloop reads format {FORMAT}", path=path)

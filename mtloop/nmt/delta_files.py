@@ -1,4 +1,4 @@
-"""Going on from a delta: to translate with what was learned before, or to learn more."""
+"""Find delta files, read them, and load them into a learner."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from mtloop.core.protocols import Learner
 if TYPE_CHECKING:
     from mtloop.nmt.delta import Delta
 
-# What learned from rewards is stored with what was heard, by the kind of its scope. `full` takes any whole tensors.
+# Deltas of reward learners name the class of their scope; here is the post-edit method for each class.
+# `full` reads any whole tensors.
 SCOPES = {"Dense": "full", "OutputBias": "bias", "Lora": "lora", "Lasso": "lasso"}
 
 
 def find_delta(path: Path) -> Path:
-    """A file, one snapshot, or the newest in a folder of them (`run.state`)."""
+    """Return the delta file: `path` itself, that of a snapshot folder, or the newest in a `.state` folder."""
     if not path.is_dir():
         return path
     found = [*sorted(path.glob("[0-9]*/delta.safetensors")), *path.glob("delta.safetensors")]
@@ -26,25 +27,25 @@ def find_delta(path: Path) -> Path:
 
 
 def read_delta(path: Path) -> Delta:
-    """What was learned, from a file or a folder of snapshots, as a method for post-edits can take it up.
+    """Read a delta from a file or a folder of snapshots, for a method that learns from post-edits.
 
-    Of a learner from rewards that is the weights; what it heard stays with its own snapshots.
+    Of a delta of a reward learner only the weights are returned, without its record of rewards.
     """
-    from mtloop.nmt.delta import BESIDE, Delta
+    from mtloop.nmt.delta import AUXILIARY_PREFIXES, Delta
 
     delta = Delta.read(find_delta(path))
-    _, rewarded, kind = delta.method.partition(" on ")
-    if not rewarded:
+    _, from_rewards, scope = delta.method.partition(" on ")
+    if not from_rewards:
         return delta
-    weights = {name: tensor for name, tensor in delta.tensors.items() if not name.startswith(BESIDE)}
-    counters = {"lessons": delta.counters["heard"], "updates": delta.counters["updates"]}
-    return Delta(SCOPES[kind.rpartition(" of ")[2]], delta.base, weights, counters)
+    weights = {name: tensor for name, tensor in delta.tensors.items() if not name.startswith(AUXILIARY_PREFIXES)}
+    counters = {"lessons": delta.counters["rewards"], "updates": delta.counters["updates"]}
+    return Delta(SCOPES[scope.rpartition(" of ")[2]], delta.base, weights, counters)
 
 
-def take_up(learner: Learner, method: str, delta: Delta) -> None:
-    """Let a learner begin where another stopped."""
+def apply_delta(learner: Learner, method: str, delta: Delta) -> None:
+    """Load a delta into a learner. Raise InputError if the learner does not support deltas."""
     from mtloop.nmt.adaptive import AdaptiveNMT
 
     if not isinstance(learner, AdaptiveNMT):
-        raise InputError(f"method {method} cannot go on from a delta; leave out --delta")
-    learner.become(delta)
+        raise InputError(f"method {method} cannot start from a delta; leave out --delta")
+    learner.load_delta(delta)

@@ -1,4 +1,4 @@
-"""What keeps a model honest while it learns from one pair after another: options that any scope can take."""
+"""Regularisation for learning from one pair at a time: options that apply to any scope."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Regularisation:
-    """All off by default.
+    """Options against overfitting and forgetting; 0 switches each of them off.
 
-    `kl`: so much of the wish is what the frozen base thinks of the same sentence (a KL term to it), the rest is the
-    post-edit. `replay`: so many earlier pairs are looked at again after each lesson, one update each. `surprise`: a
-    loss (nats a token) below which the pace falls with it: what was nearly known moves little. `average`: the model
-    speaks with a moving average of its weights, which goes so much of the way to the newest after each lesson.
+    `kl_weight` (0 to 1): weight of the KL term that keeps the model close to the base; the post-edit has the rest.
+    `replay_pairs`: number of earlier pairs that are learned again after each lesson, with one update each.
+    `loss_threshold` (nats per token): below this loss the learning rate decreases in proportion to the loss.
+    `weight_average` (0 to 1): translate with a moving average of the weights; this is the weight of the newest ones.
     """
 
-    kl: float = 0.0
-    replay: int = 0
-    surprise: float = 0.0
-    average: float = 0.0
+    kl_weight: float = 0.0
+    replay_pairs: int = 0
+    loss_threshold: float = 0.0
+    weight_average: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("kl", "average"):
+        for name in ("kl_weight", "weight_average"):
             if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is a share from 0 to 1, not {getattr(self, name)}")
-        if self.replay < 0 or not self.surprise >= 0:
-            raise InputError("replay and surprise are 0 or more")
+                raise InputError(f"{name} is a number from 0 to 1, not {getattr(self, name)}")
+        if self.replay_pairs < 0 or not self.loss_threshold >= 0:
+            raise InputError("replay_pairs and loss_threshold are 0 or more")
 
-    def temper(self, lesson: Lesson, anchor: Tensor | None) -> Lesson:
-        """The lesson as it shall be learned; `anchor` is what the base thinks of it."""
-        if self.surprise:
-            lesson = replace(lesson, pace=min(1.0, lesson.loss / self.surprise))
-        return lesson if anchor is None else lesson.towards(anchor, self.kl)
+    def apply(self, lesson: Lesson, base_probabilities: Tensor | None) -> Lesson:
+        """Return the lesson with a scaled learning rate and a KL term (none if `base_probabilities` is None)."""
+        if self.loss_threshold:
+            lesson = replace(lesson, learning_rate_scale=min(1.0, lesson.loss / self.loss_threshold))
+        return lesson if base_probabilities is None else lesson.with_kl_term(base_probabilities, self.kl_weight)
 
-    def earlier(self, lesson: int, pairs: Sequence[T]) -> list[T]:
-        """Pairs to look at again after this lesson, not the newest; the same whenever it is asked."""
-        return random.Random(lesson).sample(pairs[:-1], min(self.replay, len(pairs) - 1))
+    def sample_replay(self, lesson: int, pairs: Sequence[T]) -> list[T]:
+        """Return a random sample of the pairs without the newest; the number of the lesson is the seed."""
+        return random.Random(lesson).sample(pairs[:-1], min(self.replay_pairs, len(pairs) - 1))

@@ -1,4 +1,4 @@
-"""Reports: one self-contained HTML file, and pictures beside it."""
+"""Reports: one self-contained HTML file, and a folder with pictures."""
 
 from __future__ import annotations
 
@@ -26,31 +26,32 @@ def write_report(
     title: str | None = None,
     command: str = "",
     results: Sequence[SystemResult] | None = None,
-    study: LearningCurves | None = None,
+    learning_curves: LearningCurves | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write the report and its pictures; returns the files, the report first.
+    """Write the report and its pictures; return the paths, the report first.
 
-    `out` is `NAME.html`; pictures ("png", "svg") go to the folder `NAME_files` beside it. `command` is shown as
-    the way to make the report again. `results`, if computed before, are those of `evaluation`; `progress` wraps
-    what takes long, as tqdm does: items, how many, what they are. `study` adds the 2012 paper's table and figures.
+    `out` is `NAME.html`; pictures ("png", "svg") go to the folder `NAME_files` beside it. The page shows `command` as
+    the way to reproduce it. `results` are those of `evaluation`, if already computed. `progress(items, total, label)`
+    wraps long loops, as tqdm does. `learning_curves` adds the table and figures of the 2012 paper.
     """
     check(out, pictures)
     from mtloop.report.evaluation_charts import make_charts
     from mtloop.report.page import Page
 
-    watched = progress or _unwatched
+    progress = progress or _no_progress
     total = len(evaluation.systems) * len(evaluation.metrics)
-    known = list(watched(evaluation.results(), total, "scoring")) if results is None else results
-    charts = make_charts(evaluation, known, tuple(study.charts()) if study else ())
-    page = Page(evaluation, known, charts, title or _title(evaluation), command, study).html()
-    drawn = list(watched(_draw(charts, out, pictures), len(charts) * len(pictures), "drawing"))
+    if results is None:
+        results = list(progress(evaluation.results(), total, "scoring"))
+    charts = make_charts(evaluation, results, tuple(learning_curves.charts()) if learning_curves else ())
+    page = Page(evaluation, results, charts, title or _default_title(evaluation), command, learning_curves).html()
+    drawn = list(progress(_draw(charts, out, pictures), len(charts) * len(pictures), "drawing"))
     write_text(out, page)
     return [out, *drawn]
 
 
 def check(out: Path, pictures: Sequence[str] = ()) -> None:
-    """Whatever could keep a report from being written, found before the work begins."""
+    """Raise an error before the work begins if the report cannot be written to `out` or a package is missing."""
     if out.is_dir():
         raise InputError("is a folder; name a file to write, such as report.html", path=out)
     if out.suffix.lower() not in SUFFIXES:
@@ -59,7 +60,7 @@ def check(out: Path, pictures: Sequence[str] = ()) -> None:
     if not nearest.is_dir():
         raise InputError("is a file, not a folder to write to", path=nearest)
     if unknown := set(pictures).difference(PICTURES):
-        raise InputError(f"unknown kind of picture: {', '.join(sorted(unknown))}; known: {', '.join(PICTURES)}")
+        raise InputError(f"unknown picture format: {', '.join(sorted(unknown))}; known: {', '.join(PICTURES)}")
     need("plotly", "report")
     if pictures:
         need("matplotlib", "report")
@@ -70,18 +71,18 @@ def _draw(charts: Iterable[Any], out: Path, pictures: Sequence[str]) -> Iterator
 
     folder = out.with_name(f"{out.stem}_files")
     for chart in charts:
-        for kind in pictures:
-            path = folder / f"{chart.name}.{kind}"
+        for suffix in pictures:
+            path = folder / f"{chart.name}.{suffix}"
             save(chart, path)
             yield path
 
 
-def _title(evaluation: Evaluation) -> str:
+def _default_title(evaluation: Evaluation) -> str:
     others = [system for system in evaluation.systems if system != evaluation.baseline]
     against = f" against {evaluation.baseline}" if evaluation.baseline and others else ""
     names = ", ".join(others or evaluation.systems) if len(others) < 4 else f"{len(others)} systems"
     return f"How fast does it learn? {names}{against}"
 
 
-def _unwatched(items: Iterable[Any], total: int, what: str) -> Iterable[Any]:
+def _no_progress(items: Iterable[Any], total: int, label: str) -> Iterable[Any]:
     return items

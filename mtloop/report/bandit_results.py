@@ -1,4 +1,4 @@
-"""A bandit task's results as the 2017 paper shows them: Table 3, Figure 1 and Figure 3."""
+"""Results of a bandit task in the form of the 2017 paper: Table 3, Figure 1 and Figure 3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mtloop.metrics.regret import MeanReward
 from mtloop.metrics.significance import Comparison, paired_bootstrap
 from mtloop.report.chart import Axis, Chart, Series
 
-PAPER = {
+PAPER_REWARDS = {
     "copy-source": 64_481.8,
     "baseline": 222_066.0,
     "nmt-oracle": 780_580.4,
@@ -30,23 +30,23 @@ PAPER = {
     "smt-szo-cv-adam": 208_464.7,
     "wnmt-el": 115_098.0,
 }  # cumulative rewards over 1,297,974 sentences; the baseline is the subword system BNMT-static
-STATIC = {"smt": "smt-baseline", "limsi": "smt-baseline", "wnmt": "wnmt-baseline"}
-FLOORS = ("copy-source", "lexical")  # what starts from nothing
+STATIC_SYSTEMS = {"smt": "smt-baseline", "limsi": "smt-baseline", "wnmt": "wnmt-baseline"}
+UNTRAINED = ("copy-source", "lexical")  # methods that start without a trained system
 
 
 @dataclass(frozen=True)
 class BanditResults:
-    """The steps of each method over one stream. `checkpoints` are the places at which the held-out block stood.
+    """The steps of each method over one stream; `checkpoints` are the index ranges of the held-out block.
 
-    A translation earned what `worth(text, reference)` says, whatever a noisy rater made of it; without `worth`, the
-    reward it was given. Regret is held against `oracle`, the steps of a system trained on the references; without
-    one against the references themselves, which earn 1.
+    The reward of a translation is `true_reward(text, reference)`, without the noise of a simulated rater; if
+    `true_reward` is None, it is the reward in the feedback. Regret is computed against `oracle`, the steps of a system
+    trained on the references; without an oracle, against the references themselves, whose reward is 1.
     """
 
     systems: Mapping[str, Sequence[Step]]
     checkpoints: Sequence[range] = ()
     oracle: Sequence[Step] = ()
-    worth: Callable[[str, str], float] | None = None
+    true_reward: Callable[[str, str], float] | None = None
     samples: int = 1000
     seed: int = 1
 
@@ -56,29 +56,29 @@ class BanditResults:
 
     @cached_property
     def rewards(self) -> dict[str, Array]:
-        return {name: self._earned(steps) for name, steps in self.systems.items()}
+        return {name: self._reward_rows(steps) for name, steps in self.systems.items()}
 
-    def _earned(self, steps: Sequence[Step]) -> Array:
-        worth = self.worth
-        if worth is None:
+    def _reward_rows(self, steps: Sequence[Step]) -> Array:
+        reward = self.true_reward
+        if reward is None:
             return MeanReward().rows(steps)
         targets = zip(steps, references(steps), strict=True)
-        return np.array([(max(worth(step.proposal.text, one) for one in refs), 1.0) for step, refs in targets])
+        return np.array([(max(reward(step.proposal.text, one) for one in refs), 1.0) for step, refs in targets])
 
     def static(self, method: str) -> str | None:
-        """The system that a method starts from and that never learns, if it took part."""
-        name = STATIC.get(method.split("-")[0], "baseline")
-        return name if name in self.systems and method not in (name, *FLOORS) else None
+        """Return the static system that the method starts from; None if it did not take part."""
+        name = STATIC_SYSTEMS.get(method.split("-")[0], "baseline")
+        return name if name in self.systems and method not in (name, *UNTRAINED) else None
 
     def comparison(self, method: str) -> Comparison | None:
-        """A method's mean reward against its static start's, on the same sentences."""
+        """Compare the method's mean reward with that of its static system, on the same sentences."""
         static = self.static(method)
         if static is None:
             return None
         return paired_bootstrap(MeanReward(), self.rewards[method], self.rewards[static], self.samples, self.seed)
 
     def text(self) -> str:
-        """Table 3, with what the paper leaves to its figures beside it."""
+        """Return Table 3, with additional columns for the numbers that the paper shows only in figures."""
         from tabulate import tabulate
 
         headers = ["method", "cumulative reward", "mean", "against static", "95 % interval", "paper", "regret"]
@@ -104,43 +104,43 @@ class BanditResults:
         return row
 
     def _relative(self, name: str) -> tuple[str, str]:
-        """In per cent of the static start's reward."""
-        found, static = self.comparison(name), self.static(name)
+        """Return the difference and its interval, in per cent of the static system's reward."""
+        comparison, static = self.comparison(name), self.static(name)
         start = self.rewards[static][:, 0].mean() if static else 0.0
-        if found is None or not start:
+        if comparison is None or not start:
             return "-", "-"
-        low, high = (100 * end / start for end in found.interval)
-        return f"{100 * found.difference / start:+.1f} %", f"{low:+.1f} to {high:+.1f} %"
+        low, high = (100 * end / start for end in comparison.interval)
+        return f"{100 * comparison.difference / start:+.1f} %", f"{low:+.1f} to {high:+.1f} %"
 
     def _paper(self, name: str) -> str:
-        static = STATIC.get(name.split("-")[0], "baseline")
-        if name not in PAPER or static not in PAPER or name in (static, *FLOORS):
+        static = STATIC_SYSTEMS.get(name.split("-")[0], "baseline")
+        if name not in PAPER_REWARDS or static not in PAPER_REWARDS or name in (static, *UNTRAINED):
             return "-"
-        return f"{100 * (PAPER[name] / PAPER[static] - 1):+.1f} %"
+        return f"{100 * (PAPER_REWARDS[name] / PAPER_REWARDS[static] - 1):+.1f} %"
 
     def _notes(self) -> list[str]:
-        against = "the oracle's translations" if self.oracle else "the references, which earn 1"
+        against = "the oracle's translations" if self.oracle else "the references, whose reward is 1"
         return [
             f"\n{self._length:,} sentences; intervals: paired bootstrap, {self.samples} samples, seed {self.seed};",
             f"paper: against its own static system over 1,297,974 sentences; regret: against {against}.",
         ]
 
     def regret(self, name: str) -> Array:
-        """The average regret of every prefix of the stream."""
+        """Return the average regret of every prefix of the stream."""
         best = cumulative(MeanReward(), self._oracle_rewards) if self.oracle else 1.0
         return np.asarray(best - cumulative(MeanReward(), self.rewards[name]))
 
     @cached_property
     def _oracle_rewards(self) -> Array:
         self._check_stream("the oracle", self.oracle[: self._length])
-        return self._earned(self.oracle[: self._length])
+        return self._reward_rows(self.oracle[: self._length])
 
     def held_out(self, metric: Additive, rows: Array) -> Array:
-        """The score of the held-out block at each checkpoint, from a system's rows."""
+        """Return the score of the held-out block at each checkpoint, from a system's rows."""
         return metric.aggregate(np.stack([rows[list(checkpoint)].sum(axis=0) for checkpoint in self.checkpoints]))
 
     def charts(self) -> list[Chart]:
-        """Figure 1 and, where there are checkpoints, Figure 3 a and b."""
+        """Return Figure 1 and, if there are checkpoints, Figures 3a and 3b."""
         charts = [self._regret_chart()]
         if self.checkpoints:
             bleu = BLEU(lowercase=True)
@@ -150,7 +150,7 @@ class BanditResults:
         return charts
 
     def _regret_chart(self) -> Chart:
-        series = [self._drawn(name, number) for number, name in enumerate(self.systems)]
+        series = [self._regret_series(name, number) for number, name in enumerate(self.systems)]
         return Chart(
             name="regret",
             title="Average regret so far",
@@ -159,19 +159,19 @@ class BanditResults:
             series=tuple(series),
         )
 
-    def _drawn(self, name: str, number: int) -> Series:
+    def _regret_series(self, name: str, number: int) -> Series:
         curve = self.regret(name)
         shown = np.unique(np.geomspace(1, len(curve), min(len(curve), 400)).round().astype(np.intp)) - 1
         return Series(name, (shown + 1).astype(float), curve[shown], number)
 
-    def _held_out_chart(self, metric: Additive, rows: Mapping[str, Array], slug: str, what: str) -> Chart:
+    def _held_out_chart(self, metric: Additive, rows: Mapping[str, Array], slug: str, heading: str) -> Chart:
         x = np.array([checkpoint.start for checkpoint in self.checkpoints], dtype=float)
         series = [Series(name, x, self.held_out(metric, rows[name]), number) for number, name in enumerate(rows)]
         return Chart(
             name=slug,
-            title=f"{what} on the held-out block",
+            title=f"{heading} on the held-out block",
             x=Axis("sentences before the checkpoint", unit="sentence"),
-            y=Axis(f"{what} (higher is better)"),
+            y=Axis(f"{heading} (higher is better)"),
             series=tuple(series),
         )
 
@@ -180,14 +180,14 @@ class BanditResults:
             self._check_stream(name, steps)
 
     def _check_stream(self, name: str, steps: Sequence[Step]) -> None:
-        """Compared by their sources: a service gives each participant ids of its own."""
-        first, wanted = next(iter(self.systems.items()))
-        if [step.proposal.segment.source for step in steps] != [step.proposal.segment.source for step in wanted]:
-            raise InputError(f"{first} and {name} saw different streams: {len(wanted)} and {len(steps)} sentences")
+        """Raise InputError if the sources differ; ids may differ, because a service gives each participant new ids."""
+        first, expected = next(iter(self.systems.items()))
+        if [step.proposal.segment.source for step in steps] != [step.proposal.segment.source for step in expected]:
+            raise InputError(f"{first} and {name} saw different streams: {len(expected)} and {len(steps)} sentences")
 
 
 def _decades(length: int) -> tuple[float, ...]:
-    """1, 10, 100, ... up to the length of the stream.
+    """Return 1, 10, 100, ... up to the length of the stream.
 
     >>> _decades(2500)
     (1.0, 10.0, 100.0, 1000.0)

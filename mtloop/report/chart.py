@@ -1,4 +1,4 @@
-"""A picture in words: what is drawn, and nothing of how. Plotly and matplotlib both read it."""
+"""Charts as plain data, independent of the plotting library; both plotly and matplotlib draw them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Mode = Literal["line", "points"]
 
 @dataclass(frozen=True)
 class Axis:
-    """`unit` names one value; `range` frames what is seen at first; without `ticks` the plotter sets its own."""
+    """`unit` names one value; `range` is shown initially; without `ticks` the plotting library chooses them."""
 
     title: str
     unit: str = ""
@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """The room between two curves over the same x."""
+    """The area between two curves over the same x."""
 
     low: Array
     high: Array
@@ -31,19 +31,19 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One curve or cloud of points; NaN in `y` is a gap. `look` is the system's number in the palette.
+    """One curve or set of points; NaN in `y` is a gap. `style_number` is the system's number in the palette.
 
-    `note` says in words what the curve shows; a series that is not `listed` stays out of the legend.
+    `note` is added to the name in the legend. A series with `in_legend=False` is not in the legend.
     """
 
     name: str
     x: Array
     y: Array
-    look: int = 0
+    style_number: int = 0
     mode: Mode = "line"
     band: Band | None = None
     note: str = ""
-    listed: bool = True
+    in_legend: bool = True
 
     @property
     def label(self) -> str:
@@ -52,13 +52,13 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """`name` is for files and links, `title` for people; `lines` are vertical, `level` is a horizontal one."""
+    """`name` is used in file names and links, `title` is shown; the lines are drawn behind the series."""
 
     name: str
     title: str
     x: Axis
     y: Axis
     series: tuple[Series, ...]
-    lines: tuple[float, ...] = ()
-    level: float | None = None
+    vertical_lines: tuple[float, ...] = ()
+    horizontal_line: float | None = None
     caption: str = ""

@@ -1,4 +1,4 @@
-"""What corrections brought, in one sentence: words met once before, and words that were corrected once."""
+"""A clause of the verdict on the effect of a single correction: R1 and the repeated-error rate."""
 
 from __future__ import annotations
 
@@ -6,42 +6,44 @@ from collections.abc import Iterator, Sequence
 
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.report.markup import Markup, element, join
-from mtloop.report.wording import chosen, p_value, signed
+from mtloop.report.wording import p_value_text, selection_note, signed
 
 
-def corrections(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
-    """Of whoever gains most on words met once, if anyone does: a stream of any length can show it."""
+def correction_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
+    """Yield a clause on the system with the best significant R1 gain, if any; even a short stream can show one."""
     compared = [result for result in results if result.score.name == "r1" and result.comparison is not None]
-    gained = [result for result in compared if _gains(result, 1)]
-    if not gained:
+    improved = [result for result in compared if _differs(result, 1)]
+    if not improved:
         return
-    best = max(gained, key=lambda result: result.score.value)
-    again = [r for r in results if r.score.name == "rer" and r.system == best.system and _gains(r, -1)]
-    told = [element("strong", best.system), " learns from one correction: words met once before are right in "]
-    told += [_against(best, evaluation), f" (R1 {_chance(best)}{chosen(len(compared))})"]
-    yield join([*told, *(part for result in again for part in _still_wrong(result, evaluation))])
+    best = max(improved, key=lambda result: result.score.value)
+    repeated = [r for r in results if r.score.name == "rer" and r.system == best.system and _differs(r, -1)]
+    beginning = " learns from one correction: words that appeared once before are correct in "
+    parts = [element("strong", best.system), beginning, _rates(best, evaluation)]
+    parts.append(f" (R1 {_difference(best)}{selection_note(len(compared))})")
+    yield join([*parts, *(part for result in repeated for part in _repeated_errors(result, evaluation))])
 
 
-def _gains(result: SystemResult, sign: int) -> bool:
+def _differs(result: SystemResult, sign: int) -> bool:
+    """Return whether the result differs significantly from the baseline, in the direction of `sign`."""
     comparison = result.comparison
     return comparison is not None and bool(comparison.mark) and sign * comparison.difference > 0
 
 
-def _still_wrong(result: SystemResult, evaluation: Evaluation) -> Iterator[Markup | str]:
-    yield ", and words corrected once are wrong again in "
-    yield _against(result, evaluation)
-    yield f" ({_chance(result)})"
+def _repeated_errors(result: SystemResult, evaluation: Evaluation) -> Iterator[Markup | str]:
+    yield ", and words that were corrected once are wrong again in "
+    yield _rates(result, evaluation)
+    yield f" (RER {_difference(result)})"
 
 
-def _against(result: SystemResult, evaluation: Evaluation) -> Markup:
+def _rates(result: SystemResult, evaluation: Evaluation) -> Markup:
     assert result.comparison is not None
-    before = result.score.value - result.comparison.difference
+    baseline_rate = result.score.value - result.comparison.difference
     baseline = element("strong", str(evaluation.baseline))
-    return join([f"{result.score.value:.1f} % of cases, where ", baseline, f" has {before:.1f} %"])
+    return join([f"{result.score.value:.1f} % of cases, compared with {baseline_rate:.1f} % for ", baseline])
 
 
-def _chance(result: SystemResult) -> str:
+def _difference(result: SystemResult) -> str:
     assert result.comparison is not None
     low, high = result.comparison.interval
-    difference, p = signed(result.comparison.difference, 1), p_value(result.comparison.p_value)
+    difference, p = signed(result.comparison.difference, 1), p_value_text(result.comparison.p_value)
     return f"{difference}, 95 % interval {signed(low, 1)} to {signed(high, 1)}, {p}"

@@ -1,4 +1,4 @@
-"""The report's tables: scores with their significance, and slopes with their verdicts."""
+"""The HTML tables of the report: scores with their significance, and slopes with their verdicts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mtloop.metrics.significance import Comparison
 from mtloop.metrics.slope import Slope
 from mtloop.metrics.titles import title
 from mtloop.report.markup import Markup, element, join
-from mtloop.report.wording import fitted, p_value, signed
+from mtloop.report.wording import fitted_errors, p_value_text, signed
 
 _ARROWS = {True: ("↑", "higher is better"), False: ("↓", "lower is better")}
 _SIGNS = {"learning": "▼", "forgetting": "▲"}
 
 
 def score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Markup:
-    """Systems by metrics; the best of a column is bold, what differs from the baseline has stars."""
+    """Return the scores, systems by metrics; the best of a column is bold, significant differences have stars."""
     metrics = [metric for metric in evaluation.metrics if not isinstance(metric, Slope)]
     names = {metric.name for metric in metrics}
     shown = [result for result in results if result.score.name in names]
@@ -29,7 +29,7 @@ def score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Mark
 
 
 def slope_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Markup:
-    """One line a system and slope: how much of its errors each doubling of the text leaves."""
+    """Return one line per system and slope: the percentage of errors that remains when the text doubles."""
     slopes = {metric.name: metric for metric in evaluation.metrics if isinstance(metric, Slope)}
     rows = [_slope_row(result, slopes[result.score.name]) for result in results if result.score.name in slopes]
     columns = ("System", "Errors", "S", "95 % interval", "R²", "Blocks", "Verdict")
@@ -38,8 +38,8 @@ def slope_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Mark
 
 
 def _heading(metric: Metric) -> Markup:
-    arrow, words = _ARROWS.get(getattr(metric, "higher_is_better", None), ("", ""))  # type: ignore[arg-type]
-    sign = element("abbr", arrow, title=words) if arrow else ""
+    arrow, tooltip = _ARROWS.get(getattr(metric, "higher_is_better", None), ("", ""))  # type: ignore[arg-type]
+    sign = element("abbr", arrow, title=tooltip) if arrow else ""
     return element("th", title(metric.name), " " if arrow else "", sign, scope="col", class_="number")
 
 
@@ -64,19 +64,19 @@ def _difference(comparison: Comparison) -> Markup:
         return element("small", "0/0")
     low, high = comparison.interval
     span = f"{signed(low)} to {signed(high)}"
-    words = f"difference to the baseline, 95 % interval {span}, {p_value(comparison.p_value)}"
-    return element("small", f"{signed(comparison.difference)} ", element("span", span, class_="span"), title=words)
+    tooltip = f"difference from the baseline, 95 % interval {span}, {p_value_text(comparison.p_value)}"
+    return element("small", f"{signed(comparison.difference)} ", element("span", span, class_="span"), title=tooltip)
 
 
 def _counts(score: Score) -> str | None:
-    """The two numbers behind a ratio, for those who ask."""
+    """Return numerator and denominator of a ratio for the tooltip; None for other scores."""
     if score.numerator is None or score.denominator is None:
         return None
     return f"{score.numerator:,g} of {score.denominator:,g}"
 
 
 def _best(metric: Metric, results: Iterable[SystemResult]) -> float | None:
-    """The best value of a column; nobody is best where all are alike or the metric has no better side."""
+    """Return the best value of a column; None if all are equal or the metric has no better direction."""
     values = {result.score.value for result in results if result.score.name == metric.name and result.score.defined}
     higher = getattr(metric, "higher_is_better", None)
     if len(values) < 2 or higher is None:
@@ -88,7 +88,7 @@ def _slope_row(result: SystemResult, slope: Slope) -> list[Markup]:
     score, verdict = result.score, str(result.score.detail.get("verdict", ""))
     low, high = (f"{limit:.1f}" for limit in score.interval) if score.interval and score.defined else ("", "")
     cells = {
-        "Errors": fitted(slope),
+        "Errors": fitted_errors(slope),
         "S": f"{score.value:.1f}" if score.defined else "–",
         "95 % interval": f"{low} to {high}" if low else "–",
         "R²": f"{score.detail['r2']:.2f}" if score.defined else "–",
@@ -104,7 +104,7 @@ def _alignment(column: str) -> str | None:
 
 
 def _table(caption: str, head: Sequence[Markup], rows: Iterable[Sequence[Markup]]) -> Markup:
-    """A table that scrolls sideways on a narrow screen, by keyboard too."""
+    """Return a table that can be scrolled sideways on a narrow screen, also with the keyboard."""
     body = join(element("tr", *row) for row in rows)
     top = element("thead", element("tr", *head))
     table = element("table", element("caption", caption), top, element("tbody", body))
@@ -112,8 +112,8 @@ def _table(caption: str, head: Sequence[Markup], rows: Iterable[Sequence[Markup]
 
 
 def signatures(metrics: Sequence[Metric], results: Sequence[SystemResult]) -> Iterator[Markup]:
-    """How every number was made; a signature that depends on the system comes once for each."""
+    """Yield the signatures of every metric; there are several if the signature depends on the system."""
     for metric in metrics:
-        told = dict.fromkeys(result.score.signature for result in results if result.score.name == metric.name)
+        distinct = dict.fromkeys(result.score.signature for result in results if result.score.name == metric.name)
         yield element("dt", title(metric.name))
-        yield from (element("dd", element("code", signature)) for signature in told)
+        yield from (element("dd", element("code", signature)) for signature in distinct)

@@ -1,4 +1,4 @@
-"""The 2012 paper's table and figures, with our systems in them: slopes, blocks, and what is remembered."""
+"""The 2012 paper's table and figures for our systems: slopes, scores of blocks, and backward reliability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from mtloop.core.types import Score
 from mtloop.metrics.base import Additive, Array
-from mtloop.metrics.curves import block_sums, without_model
+from mtloop.metrics.curves import block_sums, count_blocks_without_model
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.quality import BLEU, TER
 from mtloop.metrics.reliability import Reliability
@@ -18,23 +18,23 @@ from mtloop.metrics.significance import Comparison, randomisation
 from mtloop.metrics.slope import Model, Slope
 from mtloop.metrics.titles import title
 from mtloop.report.chart import Axis, Chart, Series
-from mtloop.report.evaluation_charts import looks
+from mtloop.report.evaluation_charts import style_numbers
 from mtloop.report.markup import Markup, element, join
 
 # Table 2 of Bertoldi et al. (2012), English-Italian, TER, scrambled sentences
-PAPER: Mapping[str, Mapping[Model, float]] = {
+PAPER_SLOPES: Mapping[str, Mapping[Model, float]] = {
     "smt-baseline": {"u": 100.4, "ca": 100.3},
     "smt-adapting": {"u": 96.9, "ca": 97.7},
     "smt-foreground": {"u": 96.2, "ca": 96.5},
     "smt-foreground-unfair": {"u": 107.2, "ca": 107.4},
 }
 MODELS: tuple[Model, Model] = ("u", "ca")
-STANDS = ("baseline", "ada", "final")
+SNAPSHOTS = ("baseline", "ada", "final")
 
 
 @dataclass(frozen=True)
 class LearningCurves:
-    """Everything the paper shows, of one evaluation and, where it was measured, of backward reliability."""
+    """The paper's table and figures for one evaluation and, if it was measured, for backward reliability."""
 
     evaluation: Evaluation
     words: int = 1000
@@ -42,123 +42,128 @@ class LearningCurves:
 
     @cached_property
     def metrics(self) -> list[Additive]:
-        """TER and BLEU: those of the evaluation, whose rows are there already, else new ones."""
+        """TER and BLEU: those of the evaluation, whose rows are already computed, else new ones."""
         known = {metric.name: metric for metric in self.evaluation.additive}
         return [known.get("ter") or TER(), known.get("bleu") or BLEU()]
 
     def slopes(self) -> Iterator[tuple[str, dict[Model, Score]]]:
-        """The percentage slopes of TER, system by system."""
+        """Yield the percentage slopes of TER for each system."""
         ter, samples, seed = self.metrics[0], self.evaluation.samples, self.evaluation.seed
         fits = {model: Slope(ter, model, self.words, samples, seed) for model in MODELS}
         for system in self.evaluation.systems:
             yield system, {model: self.evaluation.score(system, slope) for model, slope in fits.items()}
 
     def table(self) -> list[list[str]]:
-        """The paper's Table 2 beside ours, a system a line: S by both models, with 95 % intervals."""
+        """Return the paper's Table 2 beside our values, one line per system: S of both models, with 95 % intervals."""
         return [
-            [system, *(cell for model in MODELS for cell in (_paper(system, model), *_ours(scores[model])))]
+            [system, *(cell for model in MODELS for cell in (_published(system, model), *_measured(scores[model])))]
             for system, scores in self.slopes()
         ]
 
     def charts(self) -> Iterator[Chart]:
-        """Figures 1 to 5, for TER and BLEU each."""
+        """Yield Figures 1 to 5, for both TER and BLEU."""
         pair = [system for system in self.evaluation.systems if not system.startswith("smt-foreground")][:2]
         for metric in self.metrics:
-            blocks = {system: self._blocks(system, metric) for system in pair}
-            yield self._along(1, f"{title(metric.name)} of each block", metric, blocks)
-            yield from self._differences(metric, pair)
-            so_far = {system: self._so_far(system, metric) for system in self.evaluation.systems}
-            what = f"{title(metric.name)} of all blocks so far"
-            yield self._along(3, what, metric, {system: so_far[system] for system in pair})
-            yield self._along(4, f"{what}, every behaviour", metric, so_far)
+            blocks = {system: self._block_scores(system, metric) for system in pair}
+            yield self._block_chart(1, f"{title(metric.name)} of each block", metric, blocks)
+            yield from self._difference_charts(metric, pair)
+            cumulative = {system: self._cumulative_scores(system, metric) for system in self.evaluation.systems}
+            heading = f"{title(metric.name)} of all blocks so far"
+            yield self._block_chart(3, heading, metric, {system: cumulative[system] for system in pair})
+            yield self._block_chart(4, f"{heading}, all systems", metric, cumulative)
             for system, reliability in self.reliability.items():
-                yield _held_out(system, reliability, metric)
+                yield _held_out_chart(system, reliability, metric)
 
-    def _differences(self, metric: Additive, pair: Sequence[str]) -> Iterator[Chart]:
+    def _difference_charts(self, metric: Additive, pair: Sequence[str]) -> Iterator[Chart]:
         if len(pair) == 2:
-            first, second = (self._blocks(system, metric) for system in pair)
-            what = f"{title(metric.name)} of each block less that of {pair[0]}"
-            yield self._along(2, what, metric, {pair[1]: second - first}, level=0.0)
+            first, second = (self._block_scores(system, metric) for system in pair)
+            heading = f"{title(metric.name)} of each block minus that of {pair[0]}"
+            yield self._block_chart(2, heading, metric, {pair[1]: second - first}, horizontal_line=0.0)
 
-    def _blocks(self, system: str, metric: Additive) -> Array:
-        sums, first = self._sums(system, metric)
-        return np.concatenate([np.full(first, np.nan), metric.aggregate(sums)])
+    def _block_scores(self, system: str, metric: Additive) -> Array:
+        sums, skipped = self._block_sums(system, metric)
+        return np.concatenate([np.full(skipped, np.nan), metric.aggregate(sums)])
 
-    def _so_far(self, system: str, metric: Additive) -> Array:
-        sums, first = self._sums(system, metric)
-        return np.concatenate([np.full(first, np.nan), metric.aggregate(np.cumsum(sums, axis=0))])
+    def _cumulative_scores(self, system: str, metric: Additive) -> Array:
+        sums, skipped = self._block_sums(system, metric)
+        return np.concatenate([np.full(skipped, np.nan), metric.aggregate(np.cumsum(sums, axis=0))])
 
-    def _sums(self, system: str, metric: Additive) -> tuple[Array, int]:
-        """The blocks from the first on that had a model, and how many came before."""
-        ends = self.evaluation.ends(self.words)
-        first = without_model(self.evaluation.systems[system], ends)
-        return block_sums(self.evaluation.rows(system, metric), ends)[first:], first
+    def _block_sums(self, system: str, metric: Additive) -> tuple[Array, int]:
+        """Return the sums of the blocks for which the system had a model, and the number of blocks before them."""
+        ends = self.evaluation.block_ends(self.words)
+        skipped = count_blocks_without_model(self.evaluation.systems[system], ends)
+        return block_sums(self.evaluation.rows(system, metric), ends)[skipped:], skipped
 
-    def _along(
-        self, number: int, what: str, metric: Additive, curves: Mapping[str, Array], level: float | None = None
+    def _block_chart(
+        self,
+        number: int,
+        heading: str,
+        metric: Additive,
+        curves: Mapping[str, Array],
+        horizontal_line: float | None = None,
     ) -> Chart:
-        numbers = looks(self.evaluation)
-        length = len(self.evaluation.ends(self.words))
+        numbers = style_numbers(self.evaluation)
+        length = len(self.evaluation.block_ends(self.words))
         x = np.arange(1, length + 1, dtype=float) * self.words
         return Chart(
             name=f"figure-{number}-{metric.name}",
-            title=f"Figure {number}: {what}",
+            title=f"Figure {number}: {heading}",
             x=Axis("source words so far", unit="words"),
             y=Axis(title(metric.name)),
             series=tuple(Series(system, x, values, numbers[system]) for system, values in curves.items()),
-            level=level,
+            horizontal_line=horizontal_line,
         )
 
-    def remembered(self, system: str) -> list[list[str]]:
-        """A line a document: TER and BLEU of its last third before learning, right after, and at the end."""
+    def held_out_rows(self, system: str) -> list[list[str]]:
+        """Return one line per document: TER and BLEU of its last third before learning, right after, and at the end."""
         columns = [self.reliability[system].scores(metric) for metric in self.metrics]
         return [
-            [row[0].document, *(str(getattr(scores, stand)) for scores in row for stand in STANDS)]
+            [row[0].document, *(str(getattr(scores, snapshot)) for scores in row for snapshot in SNAPSHOTS)]
             for row in zip(*columns, strict=True)
         ]
 
-    def forgotten(self, system: str) -> dict[str, Comparison]:
-        """`final` against `ada` on all last thirds together, by metric: is the difference more than noise?"""
+    def compare_final_with_ada(self, system: str) -> dict[str, Comparison]:
+        """Compare `final` with `ada` on all last thirds together, for each metric."""
         ada = [step for held in self.reliability[system].documents for step in held.ada]
         final = [step for held in self.reliability[system].documents for step in held.final]
         samples, seed = self.evaluation.samples, self.evaluation.seed
         return {m.name: randomisation(m, m.rows(final), m.rows(ada), samples, seed) for m in self.metrics}
 
     def verdict(self, system: str) -> str:
-        """Backward reliability in one number: the mean of what `final` gains on `ada`, below zero if it forgot."""
-        told, compared = [], self.forgotten(system)
+        """Return the backward transfer: how much better `final` is than `ada` on average; below 0, it forgot."""
+        parts, compared = [], self.compare_final_with_ada(system)
         for metric in self.metrics:
-            comparison, moved = compared[metric.name], self.reliability[system].backward_transfer(metric)
+            comparison, transfer = compared[metric.name], self.reliability[system].backward_transfer(metric)
             low, high = comparison.interval
             low, high = (low, high) if metric.higher_is_better else (-high, -low)
             p = f"p = {comparison.p_value:.3f}"
-            told.append(f"{title(metric.name)} {moved:+.2f} (all segments: {low:+.2f} to {high:+.2f}, {p})")
-        return f"backward transfer, mean over documents, above zero is better: {'; '.join(told)}"
+            parts.append(f"{title(metric.name)} {transfer:+.2f} (all segments: {low:+.2f} to {high:+.2f}, {p})")
+        return f"backward transfer, mean over documents, above 0 is better: {'; '.join(parts)}"
 
     def section(self) -> Markup:
-        """The page's part: the tables as text, figures follow."""
+        """Return the tables as a section of the page; the figures follow it."""
         parts = [element("pre", element("code", self.text()))]
-        return join([element("h3", "The 2012 paper's measures"), *parts])
+        return join([element("h3", "The measures of the 2012 paper"), *parts])
 
     def text(self) -> str:
-        """Tables as the terminal shows them."""
+        """Return the tables as plain text."""
         from tabulate import tabulate
 
-        headers = ["S of TER", *(f"{m.upper()} {what}" for m in MODELS for what in ("2012", "here", "95 %"))]
-        told = ["Table 2: the published slopes (English-Italian) and ours", tabulate(self.table(), headers)]
-        columns = [f"{title(metric.name)} {stand}" for metric in self.metrics for stand in STANDS]
+        headers = ["S of TER", *(f"{m.upper()} {column}" for m in MODELS for column in ("2012", "here", "95 %"))]
+        lines = ["Table 2: the published slopes (English-Italian) and ours", tabulate(self.table(), headers)]
+        columns = [f"{title(metric.name)} {snapshot}" for metric in self.metrics for snapshot in SNAPSHOTS]
         for system in self.reliability:
-            told += ["", f"Figure 5: {system}, last thirds of documents, none of them learned from"]
-            told += [tabulate(self.remembered(system), ["document", *columns]), self.verdict(system)]
-        return "\n".join(told) + "\n"
+            lines += ["", f"Figure 5: {system}, last thirds of the documents, held out from learning"]
+            lines += [tabulate(self.held_out_rows(system), ["document", *columns]), self.verdict(system)]
+        return "\n".join(lines) + "\n"
 
 
-def _held_out(system: str, reliability: Reliability, metric: Additive) -> Chart:
+def _held_out_chart(system: str, reliability: Reliability, metric: Additive) -> Chart:
     scores = reliability.scores(metric)
     x = np.arange(1, len(scores) + 1, dtype=float)
     series = [
-        Series(stand, x, np.array([getattr(score, stand).value for score in scores]), number, mode="points")
-        for number, stand in enumerate(STANDS)
+        Series(snapshot, x, np.array([getattr(score, snapshot).value for score in scores]), number, mode="points")
+        for number, snapshot in enumerate(SNAPSHOTS)
     ]
     return Chart(
         name=f"figure-5-{system}-{metric.name}",
@@ -166,16 +171,16 @@ def _held_out(system: str, reliability: Reliability, metric: Additive) -> Chart:
         x=Axis("document", unit="document", ticks=tuple(x.tolist())),
         y=Axis(title(metric.name)),
         series=tuple(series),
-        caption="baseline: before learning; ada: right after the document; final: after all of them. "
+        caption="baseline: before learning; ada: right after the document; final: after all documents. "
         + "; ".join(f"{number}: {score.document}" for number, score in enumerate(scores, start=1)),
     )
 
 
-def _paper(system: str, model: Model) -> str:
-    return f"{PAPER[system][model]:.1f}" if system in PAPER else "-"
+def _published(system: str, model: Model) -> str:
+    return f"{PAPER_SLOPES[system][model]:.1f}" if system in PAPER_SLOPES else "-"
 
 
-def _ours(score: Score) -> tuple[str, str]:
+def _measured(score: Score) -> tuple[str, str]:
     if not score.defined or score.interval is None:
         return str(score.detail.get("verdict", "-")), "-"
     low, high = score.interval

@@ -1,4 +1,4 @@
-"""HTML from Python, escaped unless it says that it is HTML already."""
+"""HTML from Python; plain strings are escaped, `Markup` is not."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from mtloop.core.types import JSON
 
 
 class Markup(str):
-    """Text that is HTML."""
+    """A string that is HTML and must not be escaped again."""
 
     __slots__ = ()
 
 
 def element(tag: str, *content: str, **attributes: str | bool | None) -> Markup:
-    """One element; attributes of None or False are left out, `class_` is class and `aria_label` aria-label.
+    """Return one HTML element; attributes that are None or False are left out.
+
+    In attribute names, a trailing underscore is removed and others become hyphens: `class_`, `aria_label`.
 
     >>> print(element("td", "a < b", class_="best", colspan=None))
     <td class="best">a &lt; b</td>
     """
-    told = "".join(_attribute(name, value) for name, value in attributes.items() if value not in (None, False))
-    return Markup(f"<{tag}{told}>{join(content)}</{tag}>")
+    shown = "".join(_attribute(name, value) for name, value in attributes.items() if value not in (None, False))
+    return Markup(f"<{tag}{shown}>{join(content)}</{tag}>")
 
 
-def join(parts: Iterable[str], between: str = "") -> Markup:
-    """Pieces one after the other, plain text escaped."""
-    return Markup(between.join(part if isinstance(part, Markup) else html.escape(part) for part in parts))
+def join(parts: Iterable[str], separator: str = "") -> Markup:
+    """Concatenate the parts as HTML; plain strings are escaped."""
+    return Markup(separator.join(part if isinstance(part, Markup) else html.escape(part) for part in parts))
 
 
 def _attribute(name: str, value: str | bool | None) -> str:
-    shown = name.rstrip("_").replace("_", "-")
-    return f" {shown}" if value is True else f' {shown}="{html.escape(str(value))}"'
+    html_name = name.rstrip("_").replace("_", "-")
+    return f" {html_name}" if value is True else f' {html_name}="{html.escape(str(value))}"'
 
 
 def script_json(value: JSON) -> Markup:
-    """JSON that may stand in a script element: nothing in it can end the element or begin a comment.
+    """Return JSON that is safe inside a script element: nothing in it can end the element or begin a comment.
 
     >>> print(script_json("</script>&"))
     "\\u003c/script\\u003e\\u0026"

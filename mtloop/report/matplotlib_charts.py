@@ -1,4 +1,4 @@
-"""Charts as PNG and SVG files, by matplotlib, without a display and without its global state."""
+"""Charts as PNG and SVG files, drawn by matplotlib without a display and without its global state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import need
 from mtloop.report.chart import Axis, Chart, Series
-from mtloop.report.palette import LIGHT, look
+from mtloop.report.palette import LIGHT, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +22,8 @@ WIDTH, HEIGHT, DPI = 8.0, 4.5, 160
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 _SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "x": "X", "cross": "P"}
 _SETTINGS = {
-    "svg.hashsalt": "mtloop",  # else the ids in an SVG are random
-    "text.parse_math": False,  # a dollar in a system's name is a dollar
+    "svg.hashsalt": "mtloop",  # without it, the ids in an SVG are random
+    "text.parse_math": False,  # a dollar sign in a system's name is text
     "font.size": 10.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -33,27 +33,27 @@ _SETTINGS = {
 
 
 def save(chart: Chart, path: Path) -> None:
-    """Draw a chart into a file; its suffix decides between PNG and SVG. Equal charts are equal bytes."""
+    """Draw a chart into a PNG or SVG file, depending on the suffix. Equal charts give equal bytes."""
     kind = path.suffix.removeprefix(".")
     with _settings(), atomic(path) as file:
         draw(chart).savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
 def draw(chart: Chart) -> Figure:
-    """A chart as a figure of matplotlib's."""
+    """Return the chart as a matplotlib figure."""
     figure: Figure = need("matplotlib.figure", "report").Figure((WIDTH, HEIGHT), dpi=DPI, layout="constrained")
     axes = figure.add_subplot(title=chart.title)
-    handles = [_draw(axes, series) for series in chart.series]
+    handles = [_draw_series(axes, series) for series in chart.series]
     _set_axis(axes, "x", chart.x)
     _set_axis(axes, "y", chart.y)
-    _guides(axes, chart)
-    listed = [(series.label, handle) for series, handle in zip(chart.series, handles, strict=True) if series.listed]
-    _legend(figure, dict(listed))
+    _add_lines(axes, chart)
+    pairs = zip(chart.series, handles, strict=True)
+    _add_legend(figure, {series.label: handle for series, handle in pairs if series.in_legend})
     return figure
 
 
-def _draw(axes: Axes, series: Series) -> Any:
-    style = look(series.look)
+def _draw_series(axes: Axes, series: Series) -> Any:
+    style = series_style(series.style_number)
     colour = LIGHT[style.shade]
     if series.band is not None:
         axes.fill_between(series.x, series.band.low, series.band.high, color=colour, alpha=0.15, linewidth=0)
@@ -73,26 +73,26 @@ def _set_axis(axes: Axes, side: Literal["x", "y"], axis: Axis) -> None:
         axes.set(**{f"{side}lim": axis.range})
 
 
-def _guides(axes: Axes, chart: Chart) -> None:
+def _add_lines(axes: Axes, chart: Chart) -> None:
     axes.margins(x=0.02)
     axes.grid(axis="y", color="#e3e6ea", linewidth=0.8)
     axes.set_axisbelow(True)
-    for line in chart.lines:
+    for line in chart.vertical_lines:
         axes.axvline(line, color="#b4bcc6", linewidth=0.8, linestyle=":", zorder=0.5)
-    if chart.level is not None:
-        axes.axhline(chart.level, color="#5a5f66", linewidth=1, zorder=0.9)
+    if chart.horizontal_line is not None:
+        axes.axhline(chart.horizontal_line, color="#5a5f66", linewidth=1, zorder=0.9)
 
 
-def _legend(figure: Figure, listed: dict[str, Any]) -> None:
-    """Below the axes, where it hides nothing; a long one makes the picture higher, not the axes lower."""
-    labels = [_short(label) for label in listed]
+def _add_legend(figure: Figure, handles: dict[str, Any]) -> None:
+    """Put the legend below the axes; a long legend makes the figure higher instead of shrinking the axes."""
+    labels = [_shortened(label) for label in handles]
     if labels:
         columns = min(4, max(1, 100 // (max(map(len, labels)) + 8)))
-        figure.legend(listed.values(), labels, loc="outside lower center", ncols=columns, frameon=False)
+        figure.legend(handles.values(), labels, loc="outside lower center", ncols=columns, frameon=False)
         figure.set_figheight(HEIGHT + 0.21 * max(0, math.ceil(len(labels) / columns) - 2))
 
 
-def _short(label: str, length: int = 90) -> str:
+def _shortened(label: str, length: int = 90) -> str:
     text = " ".join(label.split())
     return text if len(text) <= length else text[: length - 1] + "…"
 
@@ -101,5 +101,5 @@ def _short(label: str, length: int = 90) -> str:
 def _settings() -> Iterator[None]:
     matplotlib = need("matplotlib", "report")
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # drawn as a box; no reason to speak up
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # such a character is drawn as a box
         yield

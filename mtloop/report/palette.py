@@ -1,4 +1,4 @@
-"""Colours, dashes and symbols that colour-blind readers can tell apart (after Okabe and Ito), on light and dark."""
+"""Colours, dashes and symbols that colour-blind readers can distinguish (after Okabe and Ito), light and dark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 
-# The first is neutral, for a baseline. The dark shades are the same hues, lightened.
+# The first colour is neutral, for a baseline. DARK (for dark mode) has the same hues, lighter.
 LIGHT = ("#5a5f66", "#0072b2", "#d55e00", "#009e73", "#b8578c", "#b97f00", "#3d9bd4")
 DARK = ("#a9b0b8", "#56b4e9", "#f08a4b", "#2ec4a0", "#e39cc4", "#f0c24b", "#a8d4f5")
 _DASHES: tuple[Dash, ...] = ("solid", "dot", "dashdot")
@@ -15,28 +15,28 @@ _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangl
 
 
 @dataclass(frozen=True)
-class Look:
-    """How one system looks in every chart."""
+class SeriesStyle:
+    """The style of one system in every chart; `shade` is the index of its colour."""
 
     shade: int
     dash: Dash
     symbol: str
 
 
-def look(number: int) -> Look:
-    """The look of a system: 0 is the baseline; beyond the colours, the same ones come again with other dashes.
+def series_style(number: int) -> SeriesStyle:
+    """Return the style of a system: 0 is the baseline; when all colours are used, they repeat with other dashes.
 
-    >>> look(0).dash, look(1).dash, look(7)
-    ('dash', 'solid', Look(shade=1, dash='dot', symbol='diamond'))
+    >>> series_style(0).dash, series_style(1).dash, series_style(7)
+    ('dash', 'solid', SeriesStyle(shade=1, dash='dot', symbol='diamond'))
     """
     if number == 0:
-        return Look(0, "dash", _SYMBOLS[0])
-    lap, shade = divmod(number - 1, len(LIGHT) - 1)
-    return Look(shade + 1, _DASHES[lap % len(_DASHES)], _SYMBOLS[(shade + 1 + lap) % len(_SYMBOLS)])
+        return SeriesStyle(0, "dash", _SYMBOLS[0])
+    cycle, shade = divmod(number - 1, len(LIGHT) - 1)
+    return SeriesStyle(shade + 1, _DASHES[cycle % len(_DASHES)], _SYMBOLS[(shade + 1 + cycle) % len(_SYMBOLS)])
 
 
 def css() -> str:
-    """The colours as custom properties, so that the page can follow the reader's light or dark mode."""
+    """Return the colours as CSS custom properties for light and dark mode."""
     dark = f":root {{ {_properties(DARK)} }}"
     return f":root {{ {_properties(LIGHT)} }}\n@media screen and (prefers-color-scheme: dark) {{ {dark} }}\n"
 

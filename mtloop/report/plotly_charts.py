@@ -1,4 +1,4 @@
-"""Charts for plotly, as plain dictionaries. Colours are left to the page, which knows light from dark."""
+"""Charts for plotly, as plain dictionaries. The page's script sets the colours, for light or dark mode."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from mtloop.core.errors import need
 from mtloop.core.types import JSON
 from mtloop.metrics.base import Array
 from mtloop.report.chart import Axis, Chart, Series
-from mtloop.report.palette import look
+from mtloop.report.palette import series_style
 
 Plotly: TypeAlias = dict[str, Any]
 DIGITS = 4
 
 
 def library() -> str:
-    """The source of plotly.js, as the installed Python package brings it."""
+    """Return the source of plotly.js from the installed Python package."""
     return str(need("plotly.offline", "report").get_plotlyjs())
 
 
 def figure(chart: Chart) -> Plotly:
-    """A chart as plotly reads it; `meta` tells the page each trace's system and shade."""
+    """Return the chart as a plotly figure; `meta` contains each trace's system and colour index for the page."""
     return {"data": [trace for series in chart.series for trace in _traces(series)], "layout": _layout(chart)}
 
 
@@ -35,10 +35,10 @@ def _traces(series: Series) -> Iterator[Plotly]:
 
 
 def _trace(series: Series) -> Plotly:
-    style = look(series.look)
-    trace = _xy(series, series.y) | {"name": _plain(series.name), "yhoverformat": ".2f"}
+    style = series_style(series.style_number)
+    trace = _xy(series, series.y) | {"name": _escaped(series.name), "yhoverformat": ".2f"}
     if series.note:
-        trace["hoverinfo"] = "skip"  # a fit says itself in the key; under the mouse are the points it was fitted to
+        trace["hoverinfo"] = "skip"  # the key describes a fitted curve; the mouse shows the points it was fitted to
     if series.mode == "points":
         return trace | {"mode": "markers", "marker": {"symbol": style.symbol, "size": 6, "opacity": 0.8}}
     return trace | {"mode": "lines", "line": {"dash": style.dash, "width": 2}}
@@ -49,7 +49,7 @@ def _edge(series: Series, y: Array) -> Plotly:
 
 
 def _xy(series: Series, y: Array) -> Plotly:
-    meta = {"system": series.name, "shade": look(series.look).shade}
+    meta = {"system": series.name, "shade": series_style(series.style_number).shade}
     return {"type": "scatter", "x": _numbers(series.x), "y": _numbers(y), "meta": meta, "connectgaps": False}
 
 
@@ -57,41 +57,41 @@ def _layout(chart: Chart) -> Plotly:
     layout: Plotly = {
         "xaxis": _axis(chart.x) | {"hoverformat": ",d", "unifiedhovertitle": {"text": _hover_title(chart.x)}},
         "yaxis": _axis(chart.y),
-        "shapes": [_vertical(line) for line in chart.lines],
+        "shapes": [_vertical(line) for line in chart.vertical_lines],
         "showlegend": False,
         "hovermode": "x unified",
     }
-    if chart.level is not None:
-        layout["shapes"].append(_horizontal(chart.level))
+    if chart.horizontal_line is not None:
+        layout["shapes"].append(_horizontal(chart.horizontal_line))
     return layout
 
 
 def _hover_title(axis: Axis) -> str:
-    return f"{_plain(axis.unit)} %{{x}}"
+    return f"{_escaped(axis.unit)} %{{x}}"
 
 
 def _axis(axis: Axis) -> Plotly:
-    drawn: Plotly = {"title": {"text": _plain(axis.title)}, "type": "log" if axis.log else "linear"}
+    settings: Plotly = {"title": {"text": _escaped(axis.title)}, "type": "log" if axis.log else "linear"}
     if axis.range is not None:
-        drawn["range"] = [math.log10(limit) for limit in axis.range] if axis.log else list(axis.range)
+        settings["range"] = [math.log10(limit) for limit in axis.range] if axis.log else list(axis.range)
     if axis.ticks:
-        drawn |= {"tickvals": list(axis.ticks), "ticktext": [f"{tick:,g}" for tick in axis.ticks]}
-    return drawn
+        settings |= {"tickvals": list(axis.ticks), "ticktext": [f"{tick:,g}" for tick in axis.ticks]}
+    return settings
 
 
 def _vertical(x: float) -> Plotly:
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": {"dash": "dot"}}
 
 
-def _horizontal(level: float) -> Plotly:
-    return {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": level, "y1": level}
+def _horizontal(y: float) -> Plotly:
+    return {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
 
 
 def _numbers(values: Array) -> list[JSON]:
-    """JSON has no NaN: what is undefined is null, which plotly leaves out as a gap."""
+    """Return rounded numbers, None for NaN: JSON has no NaN, and plotly draws null as a gap."""
     return [round(value, DIGITS) if math.isfinite(value) else None for value in values.tolist()]
 
 
-def _plain(text: str) -> str:
-    """Plotly reads tags in its texts; a system's name has none, whatever it looks like."""
+def _escaped(text: str) -> str:
+    """Escape HTML, because plotly interprets tags in its texts; a system's name is plain text."""
     return html.escape(text, quote=False)

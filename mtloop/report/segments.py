@@ -1,4 +1,4 @@
-"""The segments as the page's browser reads them: texts, scores of each, and the words that could be learned."""
+"""The segments as JSON for the report page: texts, scores per segment, and words at their first two appearances."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from functools import cache
 
 from mtloop.core.types import JSON, Step
-from mtloop.metrics.adaptation import Recall, Seen
+from mtloop.metrics.adaptation import Recall, WordSet
 from mtloop.metrics.base import Additive
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.titles import title
-from mtloop.report.evaluation_charts import looks
-from mtloop.report.palette import look
+from mtloop.report.evaluation_charts import style_numbers
+from mtloop.report.palette import series_style
 
-# Those that mean something for a single segment, the handiest first, and the decimals they are shown with.
-SORTING = {"ter": 1, "sbleu": 1, "chrf": 1, "hter": 1, "wmt17": 1, "reward": 2}
+# Metrics that are meaningful for a single segment, the most useful first, with the decimals to show.
+SEGMENT_METRICS = {"ter": 1, "sbleu": 1, "chrf": 1, "hter": 1, "wmt17": 1, "reward": 2}
 
 
 def segment_data(evaluation: Evaluation) -> dict[str, JSON]:
-    """Columns, one entry a segment; a column that would say nothing is null."""
+    """Return columns with one entry per segment; a column without content is null."""
     first = next(iter(evaluation.systems.values()))
-    metrics = _sorting(evaluation)
-    words = _first_recall(evaluation)
+    metrics = _segment_metrics(evaluation)
+    words = _word_appearances(evaluation)
     return {
         "ids": [step.proposal.segment.id for step in first],
         "documents": _unless_empty([step.proposal.segment.document for step in first]),
@@ -37,39 +37,39 @@ def segment_data(evaluation: Evaluation) -> dict[str, JSON]:
 
 
 @dataclass(frozen=True)
-class DueWords:
-    """The words that come for the first or second time in each segment's reference, and whether they were said.
+class WordAppearances:
+    """Finds the words that appear for the first or second time in each reference, and whether the output has them.
 
-    Written "1+word" (first time, said), "1-word" (not said), "2+word" and "2-word".
+    They are written "1+word" (first time, in the output), "1-word" (not in the output), "2+word" and "2-word".
     """
 
     units: Callable[[str], frozenset[str]]
-    seen: Seen = ()
+    seen: WordSet = ()
 
     def __call__(self, steps: Sequence[Step]) -> list[JSON]:
         appearances: Counter[str] = Counter()
-        return [self._of(step, appearances) for step in steps]
+        return [self._marked_words(step, appearances) for step in steps]
 
-    def _of(self, step: Step, appearances: Counter[str]) -> list[JSON]:
+    def _marked_words(self, step: Step, appearances: Counter[str]) -> list[JSON]:
         target = step.references[0]
         novel = (word for word in self.units(target) if word not in self.seen)
-        wanted = sorted(novel, key=lambda word: (target.find(word), word))
-        due = [word for word in wanted if appearances[word] < 2]
-        said = self.units(step.proposal.text) if due else frozenset()
-        marked: list[JSON] = [f"{appearances[word] + 1}{'+' if word in said else '-'}{word}" for word in due]
-        appearances.update(wanted)
+        words = sorted(novel, key=lambda word: (target.find(word), word))
+        new = [word for word in words if appearances[word] < 2]
+        output = self.units(step.proposal.text) if new else frozenset()
+        marked: list[JSON] = [f"{appearances[word] + 1}{'+' if word in output else '-'}{word}" for word in new]
+        appearances.update(words)
         return marked
 
 
-def _first_recall(evaluation: Evaluation) -> DueWords | None:
-    """The words that the first recall metric counts; references, shared by all systems, are cut up once."""
+def _word_appearances(evaluation: Evaluation) -> WordAppearances | None:
+    """Use the words of the first recall metric; the cache tokenises references, which systems share, only once."""
     recall = next((metric for metric in evaluation.metrics if isinstance(metric, Recall)), None)
-    return None if recall is None else DueWords(cache(recall.units), recall.seen or ())
+    return None if recall is None else WordAppearances(cache(recall.units), recall.seen or ())
 
 
-def _system(evaluation: Evaluation, system: str, metrics: Sequence[Additive], words: DueWords | None) -> JSON:
+def _system(evaluation: Evaluation, system: str, metrics: Sequence[Additive], words: WordAppearances | None) -> JSON:
     steps = evaluation.systems[system]
-    style = look(looks(evaluation)[system])
+    style = series_style(style_numbers(evaluation)[system])
     return {
         "name": system,
         "shade": style.shade,
@@ -82,7 +82,7 @@ def _system(evaluation: Evaluation, system: str, metrics: Sequence[Additive], wo
 
 
 def _own_references(evaluation: Evaluation, steps: Sequence[Step]) -> JSON:
-    """Where a system's output was post-edited by itself, its references are its own."""
+    """Return the system's references if they differ from the first system's (its output was post-edited); else None."""
     first = next(iter(evaluation.systems.values()))
     same = all(ours.references == theirs.references for ours, theirs in zip(steps, first, strict=True))
     return None if same else [list(step.references) for step in steps]
@@ -93,13 +93,14 @@ def _scores(evaluation: Evaluation, system: str, metric: Additive) -> list[JSON]
     return [round(value, 2) if math.isfinite(value) else None for value in values]
 
 
-def _sorting(evaluation: Evaluation) -> list[Additive]:
-    fit = [metric for metric in evaluation.additive if metric.name in SORTING]
-    return sorted(fit, key=lambda metric: list(SORTING).index(metric.name)) or evaluation.additive[:1]
+def _segment_metrics(evaluation: Evaluation) -> list[Additive]:
+    """Return the metrics to sort segments by; the first additive metric if none is meaningful for a segment."""
+    suitable = [metric for metric in evaluation.additive if metric.name in SEGMENT_METRICS]
+    return sorted(suitable, key=lambda metric: list(SEGMENT_METRICS).index(metric.name)) or evaluation.additive[:1]
 
 
 def _metric(metric: Additive) -> JSON:
-    digits = SORTING.get(metric.name, 1)
+    digits = SEGMENT_METRICS.get(metric.name, 1)
     return {"title": title(metric.name), "higher": metric.higher_is_better, "digits": digits}
 
 

@@ -1,4 +1,4 @@
-"""Scores as people and programs read them: table, JSON, CSV."""
+"""Scores as a text table, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
 
 
 def relative_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
-    """The baseline's scores, and every other system's difference in per cent of them (the 2019 paper's Table 5)."""
+    """Return the baseline's scores and the other systems' differences in per cent of them (2019 paper, Table 5)."""
     from tabulate import tabulate
 
     width = len(evaluation.metrics)
@@ -53,7 +53,7 @@ def as_csv(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
     return _csv(columns, ([_csv_cell(result, column) for column in columns] for result in results))
 
 
-FORMS: dict[str, Callable[[Evaluation, Sequence[SystemResult]], str]] = {
+FORMATTERS: dict[str, Callable[[Evaluation, Sequence[SystemResult]], str]] = {
     "table": as_table,
     "json": as_json,
     "csv": as_csv,
@@ -61,7 +61,7 @@ FORMS: dict[str, Callable[[Evaluation, Sequence[SystemResult]], str]] = {
 
 
 def curves_csv(evaluation: Evaluation) -> str:
-    """One line a segment: its number, then every system's score of all segments so far."""
+    """Return one line per segment: its number, then every system's score of all segments so far."""
     columns = {
         f"{system}:{metric.name}": evaluation.curve(system, metric).tolist()
         for system in evaluation.systems
@@ -74,7 +74,7 @@ def curves_csv(evaluation: Evaluation) -> str:
 
 
 def _notes(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[str]:
-    """Under the table: what the marks mean, what slopes say, and how every number was made."""
+    """Yield the notes under the table: the meaning of the stars, the verdicts of slopes, and all signatures."""
     if evaluation.baseline is not None:
         yield f"\n* p < 0.05, ** p < 0.01, *** p < 0.001 against {evaluation.baseline}"
         yield f"(approximate randomisation, {evaluation.samples} trials, seed {evaluation.seed})"
@@ -117,7 +117,7 @@ def _blank_nan(value: float) -> float | str:
 
 
 def _without_nan(value: JSON) -> JSON:
-    """JSON has no NaN: what is undefined is null."""
+    """Replace NaN and infinity by None, because JSON has no such numbers."""
     if isinstance(value, dict):
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, list):

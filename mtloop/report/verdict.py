@@ -1,4 +1,4 @@
-"""What the numbers say, in one sentence: who learns, by how much, and whether it is more than luck."""
+"""The verdict: one sentence on which systems learn, how much, and whether the difference is significant."""
 
 from __future__ import annotations
 
@@ -9,124 +9,128 @@ from mtloop.metrics.base import Additive
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.slope import Slope
 from mtloop.metrics.titles import title
-from mtloop.report.corrections import corrections
+from mtloop.report.corrections import correction_clauses
 from mtloop.report.markup import Markup, element, join
-from mtloop.report.wording import chosen, fitted, p_value, signed
+from mtloop.report.wording import fitted_errors, p_value_text, selection_note, signed
 
-UNFAIR = "-unfair"  # how the names of systems end that have seen the answers; their slopes are what they are for
+UNFAIR_SUFFIX = "-unfair"  # marks systems that have seen the references; only their slopes are of interest
 
 
 def verdict(evaluation: Evaluation, results: Sequence[SystemResult]) -> Markup:
-    """Who learns, then the first metric against the baseline."""
-    clauses = [*_learning(evaluation, results), *_quality(evaluation, _fair(results))]
+    """Return the verdict: which systems learn, then the first metric compared with the baseline."""
+    clauses = [*_learning_clauses(evaluation, results), *_quality_clauses(evaluation, _fair(results))]
     return join([join(clauses, "; "), "."]) if clauses else Markup()
 
 
 def _fair(results: Sequence[SystemResult]) -> list[SystemResult]:
-    """Without those that learn each block before they translate it: what they get right was told them."""
-    return [result for result in results if not result.system.endswith(UNFAIR)]
+    """Leave out systems that learn each block before they translate it: they have seen the references."""
+    return [result for result in results if not result.system.endswith(UNFAIR_SUFFIX)]
 
 
-def _learning(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
-    """By the errors of each block if they were fitted, else by the first slope there is; the others may object.
+def _learning_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
+    """Yield clauses from the block-wise slope of TER if there is one, else from the first slope.
 
-    Where no slope shows anything, which takes a long stream, what corrections brought comes first.
+    Other slopes add an objection if they disagree. If no slope shows anything, the effect of corrections comes
+    first, because a significant slope needs a long stream.
     """
     slopes = [metric for metric in evaluation.metrics if isinstance(metric, Slope)]
-    brought = list(corrections(evaluation, _fair(results)))
+    corrections = list(correction_clauses(evaluation, _fair(results)))
     if not slopes:
-        yield from brought
+        yield from corrections
         return
     first, *rest = sorted(slopes, key=lambda slope: slope.name != "slope-u")
-    scores, objections = _scores(first, results), {fitted(slope): _scores(slope, results) for slope in rest}
-    others = {system: score for system, score in scores.items() if system != evaluation.baseline} or scores
-    if told := _told(others):
-        for system, words in told.items():
-            yield join([words, *_though(system, scores[system], objections)])
-        yield from _easier(evaluation.baseline, scores)
-        yield from brought
-    elif brought:
-        yield from brought
-        yield join(["over time no slope is shown yet", *_covering(others)])
+    scores, other_slopes = _scores(first, results), {fitted_errors(slope): _scores(slope, results) for slope in rest}
+    systems = {system: score for system, score in scores.items() if system != evaluation.baseline} or scores
+    if clauses := _slope_clauses(systems):
+        for system, clause in clauses.items():
+            yield join([clause, *_disagreements(system, scores[system], other_slopes)])
+        yield from _easier_text_clause(evaluation.baseline, scores)
+        yield from corrections
+    elif corrections:
+        yield from corrections
+        yield join(["the learning curve does not show significant learning yet", *_slopes_in_brackets(systems)])
     else:
-        yield _nothing_shown(others, objections)
+        yield _no_learning_clause(systems, other_slopes)
 
 
 def _scores(slope: Slope, results: Sequence[SystemResult]) -> dict[str, Score]:
     return {result.system: result.score for result in results if result.score.name == slope.name}
 
 
-def _told(scores: Mapping[str, Score]) -> dict[str, Markup]:
-    """The clauses on the fastest learner and on the one that forgets most, as far as there are such."""
+def _slope_clauses(scores: Mapping[str, Score]) -> dict[str, Markup]:
+    """Return the clauses on the fastest learner and on the system that forgets most, if there are such systems."""
     learning, forgetting = _with_verdict(scores, "learning"), _with_verdict(scores, "forgetting")
-    told = {}
+    clauses = {}
     if learning:
-        told[learning[0]] = _learner(learning, scores)
+        clauses[learning[0]] = _learner_clause(learning, scores)
     if forgetting:
         worst = forgetting[-1]
-        told[worst] = join([_name(worst), " forgets: ", _doubling(scores[worst])])
-    return told
+        clauses[worst] = join([_name(worst), " forgets: ", _remaining_errors(scores[worst])])
+    return clauses
 
 
 def _with_verdict(scores: Mapping[str, Score], word: str) -> list[str]:
-    """Those of whom it holds, the fastest learner first."""
-    found = [system for system, score in scores.items() if score.detail.get("verdict") == word]
-    return sorted(found, key=lambda system: scores[system].value)
+    """Return the systems whose slope has this verdict, the smallest slope first."""
+    systems = [system for system, score in scores.items() if score.detail.get("verdict") == word]
+    return sorted(systems, key=lambda system: scores[system].value)
 
 
-def _learner(systems: Sequence[str], scores: Mapping[str, Score]) -> Markup:
-    fastest, *too = systems
-    verb = " learns fastest: " if too else " learns: "
-    also = [" (", _names(too), " learn too)" if len(too) > 1 else " learns too)"] if too else []
-    return join([_name(fastest), verb, _doubling(scores[fastest]), *also])
+def _learner_clause(systems: Sequence[str], scores: Mapping[str, Score]) -> Markup:
+    fastest, *others = systems
+    verb = " learns fastest: " if others else " learns: "
+    also = [" (", _names(others), " also learn)" if len(others) > 1 else " also learns)"] if others else []
+    return join([_name(fastest), verb, _remaining_errors(scores[fastest]), *also])
 
 
-def _though(system: str, score: Score, objections: Mapping[str, Mapping[str, Score]]) -> Iterator[str]:
-    """Another curve that does not say the same of the system is not kept silent."""
-    for curve, scores in objections.items():
+def _disagreements(system: str, score: Score, other_slopes: Mapping[str, Mapping[str, Score]]) -> Iterator[str]:
+    """Yield a remark for every other slope whose verdict on the system differs."""
+    for errors, scores in other_slopes.items():
         other = scores[system]
         if other.defined and other.interval and other.detail["verdict"] != score.detail["verdict"]:
             low, high = other.interval
-            yield f", though {curve} says {other.detail['verdict']} ({low:.1f} to {high:.1f})"
+            yield f", but the verdict for {errors} is {other.detail['verdict']} ({low:.1f} to {high:.1f})"
 
 
-def _objected(system: str, score: Score, objections: Mapping[str, Mapping[str, Score]]) -> Iterator[Markup]:
-    """The same where several systems were named before: the objection says of whom."""
-    for objection in _though(system, score, objections):
-        yield join([objection, " of ", _name(system)])
+def _named_disagreements(
+    system: str, score: Score, other_slopes: Mapping[str, Mapping[str, Score]]
+) -> Iterator[Markup]:
+    """Yield the same remarks with the system's name, for a clause that names several systems."""
+    for remark in _disagreements(system, score, other_slopes):
+        yield join([remark, " for ", _name(system)])
 
 
-def _easier(baseline: str | None, scores: Mapping[str, Score]) -> Iterator[Markup]:
-    """A baseline that seems to learn betrays a stream that grows easier."""
+def _easier_text_clause(baseline: str | None, scores: Mapping[str, Score]) -> Iterator[Markup]:
+    """Yield a warning if the static baseline seems to learn: then the text becomes easier."""
     if baseline is not None and baseline in _with_verdict(scores, "learning") and len(scores) > 1:
-        left = f" fall too, to {scores[baseline].value:.1f} %: the text grows easier"
-        yield join(["but the errors of ", _name(baseline), left])
+        fall = f" also fall, to {scores[baseline].value:.1f} % per doubling: the text becomes easier"
+        yield join(["but the errors of ", _name(baseline), fall])
 
 
-def _nothing_shown(scores: Mapping[str, Score], objections: Mapping[str, Mapping[str, Score]]) -> Markup:
+def _no_learning_clause(scores: Mapping[str, Score], other_slopes: Mapping[str, Mapping[str, Score]]) -> Markup:
     system, score = next(iter(scores.items()))
     if not any(score.defined for score in scores.values()):
         return join([f"No learning curve could be fitted ({score.detail.get('verdict', 'nothing to measure')})"])
     if len(scores) > 1:
-        told = ["No learning is shown: the 95 % interval of the slope covers 100 for ", _names(scores)]
-        return join([*told, *(part for name in scores for part in _objected(name, scores[name], objections))])
-    told = [_name(system), " shows no learning: ", _doubling(score), ", which covers 100"]
-    return join([*told, *_though(system, score, objections)])
+        parts = ["No learning is shown: the 95 % interval of the slope includes 100 for ", _names(scores)]
+        remarks = (remark for name in scores for remark in _named_disagreements(name, scores[name], other_slopes))
+        return join([*parts, *remarks])
+    parts = [_name(system), " shows no learning: ", _remaining_errors(score), ", which includes 100"]
+    return join([*parts, *_disagreements(system, score, other_slopes)])
 
 
-def _covering(scores: Mapping[str, Score]) -> Iterator[Markup | str]:
-    """The slopes whose interval covers 100, as an aside."""
-    if fits := {system: score for system, score in scores.items() if score.defined}:
-        told = [join([_name(system), f": {_doubling(score)}"]) for system, score in fits.items()]
-        yield from (" (", join(told, "; "), ")")
+def _slopes_in_brackets(scores: Mapping[str, Score]) -> Iterator[Markup | str]:
+    """Yield the slopes of all systems, in brackets."""
+    if defined := {system: score for system, score in scores.items() if score.defined}:
+        slopes = [join([_name(system), f": {_remaining_errors(score)}"]) for system, score in defined.items()]
+        yield from (" (", join(slopes, "; "), ")")
 
 
-def _doubling(score: Score) -> str:
+def _remaining_errors(score: Score) -> str:
     low, high = score.interval or (score.value, score.value)
-    return f"each doubling of the text leaves {score.value:.1f} % of its errors, 95 % interval {low:.1f} to {high:.1f}"
+    return f"{score.value:.1f} % of the errors remain each time the text doubles, 95 % interval {low:.1f} to {high:.1f}"
 
 
-def _quality(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
+def _quality_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
     metric = next(iter(evaluation.additive), None)
     if metric is None:
         return
@@ -135,30 +139,31 @@ def _quality(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterato
     compared = [row for row in rows if row.comparison is not None]
     if compared:
         best = max(compared, key=lambda row: sign * row.score.value)
-        yield _against(best, str(evaluation.baseline), metric, len(compared))
+        yield _compared_clause(best, str(evaluation.baseline), metric, len(compared))
     elif rows:
-        yield _best(max(rows, key=lambda row: sign * row.score.value), metric, len(rows))
+        yield _best_clause(max(rows, key=lambda row: sign * row.score.value), metric, len(rows))
 
 
-def _against(result: SystemResult, baseline: str, metric: Additive, systems: int) -> Markup:
+def _compared_clause(result: SystemResult, baseline: str, metric: Additive, systems: int) -> Markup:
     comparison = result.comparison
     assert comparison is not None
     better = (comparison.difference > 0) == metric.higher_is_better
     low, high = comparison.interval
-    interval = f"95 % interval {signed(low, 1)} to {signed(high, 1)}, {p_value(comparison.p_value)}{chosen(systems)}"
+    chance = f"{p_value_text(comparison.p_value)}{selection_note(systems)}"
+    interval = f"95 % interval {signed(low, 1)} to {signed(high, 1)}, {chance}"
     if comparison.mark:
         points = f" is {abs(comparison.difference):.1f} {title(metric.name)} {'better' if better else 'worse'} than "
-        words = [points, _name(baseline), f" ({interval})"]
+        parts = [points, _name(baseline), f" ({interval})"]
     else:
         size = f" in {title(metric.name)} ({signed(comparison.difference, 1)}, {interval})"
-        words = [" does not differ significantly from ", _name(baseline), size]
-    return join(["over the whole stream ", _name(result.system), *words])
+        parts = [" does not differ significantly from ", _name(baseline), size]
+    return join(["over the whole stream ", _name(result.system), *parts])
 
 
-def _best(result: SystemResult, metric: Additive, systems: int) -> Markup:
-    place = "is best with" if systems > 1 else "has"
-    tested = "; no baseline was given, so no difference was tested" if systems > 1 else ""
-    value = f" {place} {title(metric.name)} {result.score}{tested}"
+def _best_clause(result: SystemResult, metric: Additive, systems: int) -> Markup:
+    verb = "is best with" if systems > 1 else "has"
+    untested = "; no baseline was given, so no difference was tested" if systems > 1 else ""
+    value = f" {verb} {title(metric.name)} {result.score}{untested}"
     return join(["over the whole stream ", _name(result.system), value])
 
 

@@ -1,4 +1,4 @@
-"""Numbers and names as the report words them."""
+"""Text for numbers and names in the report."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from mtloop.metrics.slope import Slope
 from mtloop.metrics.titles import title
 
 
-def p_value(p: float) -> str:
-    """As papers write it.
+def p_value_text(p: float) -> str:
+    """Return a p-value as papers write it.
 
-    >>> p_value(0.0004), p_value(0.0312)
+    >>> p_value_text(0.0004), p_value_text(0.0312)
     ('p < 0.001', 'p = 0.031')
     """
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def chosen(systems: int) -> str:
-    """Said after a p-value of the best of several systems, which luck helps to be the best.
+def selection_note(systems: int) -> str:
+    """Return a note for the p-value of the best of several systems: selecting the best favours lucky ones.
 
-    >>> chosen(1), chosen(6)
-    ('', ', not corrected for being the best of 6')
+    >>> selection_note(1), selection_note(6)
+    ('', ', not corrected for selecting the best of 6 systems')
     """
-    return f", not corrected for being the best of {systems}" if systems > 1 else ""
+    return f", not corrected for selecting the best of {systems} systems" if systems > 1 else ""
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A difference, with a minus as long as its plus.
+    """Return a difference with its sign; the minus is a true minus sign, as wide as the plus.
 
     >>> signed(-1.5), signed(2, 1)
     ('−1.50', '+2.0')
@@ -33,17 +33,17 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
-def errors(slope: Slope) -> str:
-    """What a slope counts as errors: the metric itself, or what it lacks of 100."""
+def error_name(slope: Slope) -> str:
+    """Return the name of the errors that a slope uses: the metric itself, or 100 minus it."""
     name = title(slope.metric.name)
     return f"100 − {name}" if slope.metric.higher_is_better else name
 
 
-def fitted(slope: Slope) -> str:
-    """What a slope was fitted to.
+def fitted_errors(slope: Slope) -> str:
+    """Return the description of the errors that a slope was fitted to.
 
     >>> from mtloop.metrics import BLEU, TER
-    >>> fitted(Slope(TER(), "u")), fitted(Slope(BLEU(), "ca"))
+    >>> fitted_errors(Slope(TER(), "u")), fitted_errors(Slope(BLEU(), "ca"))
     ('TER of each block (U)', '100 − BLEU of all blocks so far (CA)')
     """
-    return f"{errors(slope)} of {'each block (U)' if slope.model == 'u' else 'all blocks so far (CA)'}"
+    return f"{error_name(slope)} of {'each block (U)' if slope.model == 'u' else 'all blocks so far (CA)'}"

@@ -1,7 +1,7 @@
-"""Which of several systems to trust: policies, `Select`, replays of recorded ratings, and rating campaigns."""
+"""Finding the best of several systems: policies, `Select`, replays of recorded ratings, and rating campaigns."""
 
 from mtloop.selection.learner import Select
-from mtloop.selection.policies.batch_policy import BatchPolicy, Draw
+from mtloop.selection.policies.batch_policy import BatchChoice, BatchPolicy
 from mtloop.selection.policies.elimination import SuccessiveElimination
 from mtloop.selection.policies.ewaf import EWAF
 from mtloop.selection.policies.exp3 import EXP3
@@ -14,8 +14,8 @@ __all__ = [
     "EWAF",
     "EXP3",
     "UCB1",
+    "BatchChoice",
     "BatchPolicy",
-    "Draw",
     "LinUCB",
     "Race",
     "Select",

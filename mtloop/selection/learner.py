@@ -1,4 +1,4 @@
-"""`Select`: several systems and a policy are one learner."""
+"""`Select`: a learner that consists of several systems and a policy."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mtloop.core.types import JSON, Feedback, Learned, Preference, Proposal, Rew
 
 
 @runtime_checkable
-class Keepable(Protocol):
-    """A policy whose learning can be put on disk."""
+class SavablePolicy(Protocol):
+    """A policy whose learned state can be saved."""
 
     def state(self) -> dict[str, JSON]: ...
 
@@ -24,24 +24,24 @@ class Keepable(Protocol):
 
 
 class Select:
-    """Proposes the translation of the system that the policy chooses, and lets the policy learn from what is heard.
+    """Proposes the translation of the system that the policy chooses. The policy learns from the feedback.
 
-    All that the policy needs of its choice rides on the proposal, so feedback may be late, out of order, in pieces, or
-    never come. `memo["asked"]` names the systems that should be rated. The systems themselves are not taught.
+    The proposal holds everything that the policy needs to know about its choice. So feedback may arrive late, out of
+    order, in parts, or never. `memo["asked"]` lists the systems to rate. The systems themselves do not learn.
     """
 
     def __init__(self, policy: Policy, systems: Mapping[str, Learner], *, seed: int = 0) -> None:
         if unknown := policy.weights().keys() ^ systems.keys():
-            raise InputError(f"policy and systems do not name the same ones; only one of them knows {min(unknown)!r}")
+            raise InputError(f"policy and systems have different names; {min(unknown)!r} is in only one of them")
         self.policy, self.systems, self.seed = policy, systems, seed
         self.lessons_ = 0
 
     def propose(self, segment: Segment) -> Proposal:
         choice = self.policy.choose(segment, random.Random(f"{self.seed}/{self.lessons_}/{segment.id}"))
-        said = self.systems[choice.system].propose(segment)
+        chosen = self.systems[choice.system].propose(segment)
         return Proposal(
             segment,
-            said.text,
+            chosen.text,
             system=choice.system,
             probability=choice.probability,
             weights=dict(choice.weights),
@@ -50,31 +50,33 @@ class Select:
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         if not isinstance(feedback, Scores | Reward | Preference):
-            return Learned(rejected="a policy learns from scores, rewards and preferences; let a judge make it one")
-        scores = scores_in(proposal, feedback)
-        self.policy.update(choice_in(proposal), scores)
+            return Learned(
+                rejected="a policy learns only from scores, rewards and preferences; use a judge that gives one"
+            )
+        scores = scores_by_system(proposal, feedback)
+        self.policy.update(choice_from(proposal), scores)
         self.lessons_ += 1
         return Learned(updates=len(scores))
 
     def verdict(self) -> Stop | None:
-        """The policy's word that it has seen enough."""
+        """The stopping decision of the policy; None while it goes on."""
         return self.policy.verdict()
 
     def save(self, folder: Path) -> None:
-        if not isinstance(self.policy, Keepable):
+        if not isinstance(self.policy, SavablePolicy):
             raise InputError(f"policy {type(self.policy).__name__} cannot be saved; it has no state and restore")
         write_text(folder / "policy.json", json.dumps({"lessons": self.lessons_, "policy": self.policy.state()}))
 
     def load(self, folder: Path) -> None:
-        kept = json.loads((folder / "policy.json").read_text(encoding="utf-8"))
-        if not isinstance(self.policy, Keepable):
+        saved = json.loads((folder / "policy.json").read_text(encoding="utf-8"))
+        if not isinstance(self.policy, SavablePolicy):
             raise InputError(f"policy {type(self.policy).__name__} cannot be loaded; it has no state and restore")
-        self.policy.restore(kept["policy"])
-        self.lessons_ = kept["lessons"]
+        self.policy.restore(saved["policy"])
+        self.lessons_ = saved["lessons"]
 
 
-def scores_in(proposal: Proposal, feedback: Scores | Reward | Preference) -> dict[str, float]:
-    """Feedback as a score a system; of a preference, the better one won."""
+def scores_by_system(proposal: Proposal, feedback: Scores | Reward | Preference) -> dict[str, float]:
+    """Feedback as one score per system. A preference gives 1 to the better system and 0 to the worse."""
     match feedback:
         case Scores():
             return dict(feedback.values)
@@ -84,8 +86,8 @@ def scores_in(proposal: Proposal, feedback: Scores | Reward | Preference) -> dic
             return {feedback.better: 1.0, feedback.worse: 0.0}
 
 
-def choice_in(proposal: Proposal) -> Choice:
-    """The choice that a proposal was made by."""
+def choice_from(proposal: Proposal) -> Choice:
+    """The choice of the policy that led to a proposal."""
     return Choice(
         proposal.system,
         proposal.probability,

@@ -1,4 +1,4 @@
-"""Raters differ: one is strict, one uses the whole scale. Standardising takes that out once a rater is known."""
+"""Standardisation of ratings: raters differ in strictness and in how much of the scale they use."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 
-ENOUGH = 20  # ratings, before a rater's own mean and spread are believed
+MIN_RATINGS = 20  # with fewer ratings, a rater's own mean and standard deviation are not used
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater said of one translation, on [0, 1], as given; `systems` are all that produced it."""
+    """The score that a rater gave to a translation, on [0, 1], not standardised; `systems` all produced that text."""
 
     rater: str
     segment: str
@@ -21,43 +21,43 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
-    """How a rater rates."""
+class RaterStatistics:
+    """The number of a rater's ratings, their mean, and their standard deviation (`spread`)."""
 
     ratings: int
     mean: float
     spread: float
 
 
-def habits(ratings: Sequence[Rating]) -> dict[str, Habit]:
-    """Each rater's number of ratings, mean and standard deviation."""
+def rater_statistics(ratings: Sequence[Rating]) -> dict[str, RaterStatistics]:
+    """The statistics of every rater, by name."""
     values: dict[str, list[float]] = defaultdict(list)
     for rating in ratings:
         values[rating.rater].append(rating.value)
-    return {rater: Habit(len(given), fmean(given), pstdev(given)) for rater, given in sorted(values.items())}
+    return {rater: RaterStatistics(len(given), fmean(given), pstdev(given)) for rater, given in sorted(values.items())}
 
 
-def standardised(ratings: Sequence[Rating], enough: int = ENOUGH) -> list[float]:
-    """The values as if every well-known rater had the mean and spread of all ratings together, within [0, 1].
+def standardise(ratings: Sequence[Rating], enough: int = MIN_RATINGS) -> list[float]:
+    """The values after every rater is moved to the mean and standard deviation of all ratings, clipped to [0, 1].
 
-    A z-score on the common scale, so that a point stays a point. Raters with fewer than `enough` ratings are taken at
-    their word; one who always says the same is only shifted.
+    This is a z-score on the common scale, so the unit stays the same. The values of raters with fewer than `enough`
+    ratings stay as they are. The values of a rater with standard deviation 0 are only shifted.
 
     >>> strict = [Rating("a", str(i), ("x",), 0.2 + 0.1 * (i % 2)) for i in range(20)]
     >>> kind = [Rating("b", str(i), ("x",), 0.8 + 0.1 * (i % 2)) for i in range(20)]
-    >>> values = standardised([*strict, *kind])
+    >>> values = standardise([*strict, *kind])
     >>> round(values[0], 6) == round(values[20], 6)
     True
     """
     if not ratings:
         return []
-    known = habits(ratings)
+    statistics = rater_statistics(ratings)
     mean, spread = fmean(r.value for r in ratings), pstdev(r.value for r in ratings)
-    return [_shifted(rating.value, known[rating.rater], mean, spread, enough) for rating in ratings]
+    return [_rescale(rating.value, statistics[rating.rater], mean, spread, enough) for rating in ratings]
 
 
-def _shifted(value: float, habit: Habit, mean: float, spread: float, enough: int) -> float:
-    if habit.ratings < enough:
+def _rescale(value: float, rater: RaterStatistics, mean: float, spread: float, enough: int) -> float:
+    if rater.ratings < enough:
         return value
-    stretch = spread / habit.spread if habit.spread > 0 else 1.0
-    return min(1.0, max(0.0, mean + (value - habit.mean) * stretch))
+    stretch = spread / rater.spread if rater.spread > 0 else 1.0
+    return min(1.0, max(0.0, mean + (value - rater.mean) * stretch))

@@ -1,7 +1,7 @@
-"""A rating campaign: several systems' outputs, several raters, and a race that picks what to show next.
+"""A rating campaign: outputs of several systems, several raters, and a race that selects the next item to rate.
 
-The engine holds no state of its own: everything follows from the plan and the ledger, so it can be killed at any
-moment, and a service and a terminal show the same campaign.
+A campaign holds no state in memory. It computes everything from the plan and the rating log. So it can be killed at any
+moment, and a service and a terminal can show the same campaign.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from mtloop.core.protocols import Choice, Stop
 from mtloop.core.trace import Retract, Trace
 from mtloop.core.types import Proposal, Scores, Segment, Step
 from mtloop.selection.policies.race import Race
-from mtloop.selection.raters import ENOUGH, Habit, Rating, habits, standardised
+from mtloop.selection.raters import MIN_RATINGS, RaterStatistics, Rating, rater_statistics, standardise
 from mtloop.selection.rating_log import RatingLog, check_rater
+
+FORMAT = 2  # of the plan file
 
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """What is rated and what is asked: sources, references if any, and a line a segment of every system."""
+    """The texts and settings of a campaign: sources, optional references, and one line per segment of every system."""
 
     sources: tuple[str, ...]
     outputs: Mapping[str, tuple[str, ...]]
@@ -34,20 +36,21 @@ class CampaignPlan:
     top: int = 3
     confidence: float = 0.95
     indifference: float = 0.01
-    enough: int = ENOUGH
+    enough: int = MIN_RATINGS
     seed: int = 1
 
     def __post_init__(self) -> None:
         if not self.sources:
             raise InputError("no segments to rate; expected at least one")
         if len(self.outputs) <= self.top:
-            raise InputError(f"the best {self.top} of {len(self.outputs)} systems; expected more systems than that")
+            raise InputError(f"the best {self.top} of {len(self.outputs)} systems; expected more systems")
         for name, lines in [*self.outputs.items(), *([("the reference", self.references)] if self.references else [])]:
             if len(lines) != len(self.sources):
-                raise InputError(f"{name} has {len(lines)} lines, the source {len(self.sources)}; expected as many")
-        self.race()  # refuses settings that make no sense
+                raise InputError(f"{name} has {len(lines)} lines, the source {len(self.sources)}; expected the same")
+        self.race()  # raises InputError for settings out of range
 
     def race(self) -> Race:
+        """A new race with the settings of the plan."""
         return Race(
             tuple(self.outputs),
             top=self.top,
@@ -58,25 +61,28 @@ class CampaignPlan:
 
     @property
     def fingerprint(self) -> str:
+        """A hash that identifies the campaign in the traces of its raters."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> CampaignPlan:
+        """Read what `to_json` wrote; raise InputError if it is not a plan, or a plan of another format."""
         try:
             table = json.loads(text)
             outputs = {name: tuple(lines) for name, lines in table.pop("outputs").items()}
             sources, references = tuple(table.pop("sources")), tuple(table.pop("references"))
+            _check_format(table.pop("format", 1))
             return cls(sources, outputs, references, **table)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"this is no campaign: {error}") from error
+            raise InputError(f"this is not a campaign: {error}") from error
 
 
 @dataclass(frozen=True)
 class RatingItem:
-    """A translation to rate. Which systems it is of is not for the rater's eyes."""
+    """A translation to rate. The rater must not see `systems`, the systems that produced it."""
 
     segment: str
     source: str
@@ -87,87 +93,88 @@ class RatingItem:
 
 @dataclass(frozen=True)
 class CampaignStatus:
-    """Where a campaign is: means on [0, 1], ratings a system, who is still asked about, the raters, the verdict."""
+    """The state of a campaign: means on [0, 1], ratings per system, systems still to rate, raters, and the verdict."""
 
     means: Mapping[str, float]
     ratings: Mapping[str, int]
     asked: tuple[str, ...]
-    raters: Mapping[str, Habit]
+    raters: Mapping[str, RaterStatistics]
     verdict: Stop | None
     left: int = 0
-    """Translations that nobody rated yet, of the systems in question."""
+    """The number of translations of the systems in `asked` that nobody has rated yet."""
 
     @property
     def total(self) -> int:
-        return sum(habit.ratings for habit in self.raters.values())
+        """The number of all ratings."""
+        return sum(rater.ratings for rater in self.raters.values())
 
 
 class Campaign:
-    """Picks what to show, takes ratings, and says when there is nothing left to find out."""
+    """Selects the next item to rate, stores ratings, and decides when to stop."""
 
-    def __init__(self, plan: CampaignPlan, ledger: RatingLog) -> None:
-        self.plan, self.ledger = plan, ledger
+    def __init__(self, plan: CampaignPlan, log: RatingLog) -> None:
+        self.plan, self.log = plan, log
 
     def next(self, rater: str, busy: Collection[tuple[str, str]] = ()) -> RatingItem | None:
-        """What this rater should see next; None when the campaign has its answer or nothing is left.
+        """The next item for this rater; None if the campaign has stopped or no item is left.
 
-        A rater stays on a segment until all systems still in question are rated on it, so that they are compared by the
-        same eyes. `busy` are cells (segment, system) that other raters have before them right now.
+        A rater stays on a segment until all undecided systems are rated on it, so that the same person compares them.
+        `busy` holds the cells (segment, system) that other raters are rating now.
         """
         check_rater(rater)
-        traces = self.ledger.events()
+        traces = self.log.events()
         race = self._race(traces)
         if race.verdict() is not None:
             return None
-        done = {cell for trace in traces.values() for cell in _cells(_valid(trace))} | set(busy)
-        seen = set(_cells(_shown(traces.get(rater))))
-        return self._pick(race, done, seen, _segments(traces.get(rater)))
+        done = {cell for trace in traces.values() for cell in _cells(_valid_ratings(trace))} | set(busy)
+        seen = set(_cells(_valid_steps(traces.get(rater))))
+        return self._next_item(race, done, seen, _segments(traces.get(rater)))
 
-    def rate(self, rater: str, task: RatingItem, score: float) -> None:
-        """Take a rating from 0 to 100."""
+    def rate(self, rater: str, item: RatingItem, score: float) -> None:
+        """Store a rating from 0 to 100."""
         if not 0 <= score <= 100:
             raise InputError(f"score {score:g}; expected a number from 0 to 100")
         value = score / 100
-        self._append(rater, task, Scores(dict.fromkeys(task.systems, value), check_rater(rater)))
+        self._append(rater, item, Scores(dict.fromkeys(item.systems, value), check_rater(rater)))
 
-    def skip(self, rater: str, task: RatingItem) -> None:
-        """This rater does not want to rate this; nobody else is kept from it."""
-        self._append(rater, task, None)
+    def skip(self, rater: str, item: RatingItem) -> None:
+        """Do not show the item to this rater again. Other raters can still rate it."""
+        self._append(rater, item, None)
 
     def undo(self, rater: str) -> Step | None:
-        """Take the rater's last rating back; it will be asked for again. None when there is none."""
-        trace = self.ledger.events().get(rater)
+        """Retract the last rating of the rater and return it; None if there is none. The item will be shown again."""
+        trace = self.log.events().get(rater)
         if trace is None:
             return None
-        given = _valid(trace)
+        given = _valid_ratings(trace)
         if not given:
             return None
-        self.ledger.append(rater, Retract(given[-1].index))
+        self.log.append(rater, Retract(given[-1].index))
         return given[-1]
 
-    def standing(self) -> CampaignStatus:
-        """Where the campaign is now."""
-        traces = self.ledger.events()
+    def status(self) -> CampaignStatus:
+        """The current state of the campaign."""
+        traces = self.log.events()
         race, ratings = self._race(traces), self._ratings(traces)
         counts = dict.fromkeys(self.plan.outputs, 0)
         for rating in ratings:
             for system in rating.systems:
                 counts[system] += 1
-        asked = tuple(np.array(race.systems)[race.asking_[0]].tolist()) if race.verdict() is None else ()
-        done = {cell for trace in traces.values() for cell in _cells(_valid(trace))}
+        asked = tuple(np.array(race.systems)[race.to_rate_[0]].tolist()) if race.verdict() is None else ()
+        done = {cell for trace in traces.values() for cell in _cells(_valid_ratings(trace))}
         left = sum((segment, system) not in done for segment in self._order for system in asked)
-        return CampaignStatus(race.weights(), counts, asked, habits(ratings), race.verdict(), left)
+        return CampaignStatus(race.weights(), counts, asked, rater_statistics(ratings), race.verdict(), left)
 
     def ratings(self) -> list[Rating]:
-        """Everything that was rated and not taken back, as given."""
-        return self._ratings(self.ledger.events())
+        """All ratings that were not retracted, not standardised."""
+        return self._ratings(self.log.events())
 
-    def _append(self, rater: str, task: RatingItem, feedback: Scores | None) -> None:
-        trace = self.ledger.events().get(check_rater(rater))
+    def _append(self, rater: str, item: RatingItem, feedback: Scores | None) -> None:
+        trace = self.log.events().get(check_rater(rater))
         index = len(trace.steps) if trace else 0
-        segment, asked = Segment(task.segment, task.source), [*task.systems]
-        proposal = Proposal(segment, task.text, system=task.systems[0], memo={"asked": [*asked]})
-        self.ledger.append(rater, Step(index, proposal, feedback))
+        segment, asked = Segment(item.segment, item.source), [*item.systems]
+        proposal = Proposal(segment, item.text, system=item.systems[0], memo={"asked": [*asked]})
+        self.log.append(rater, Step(index, proposal, feedback))
 
     def _ratings(self, traces: Mapping[str, Trace]) -> list[Rating]:
         return [
@@ -175,15 +182,15 @@ class Campaign:
                 rater, step.proposal.segment.id, tuple(step.feedback.values), next(iter(step.feedback.values.values()))
             )
             for rater, trace in traces.items()
-            for step in _valid(trace)
+            for step in _valid_ratings(trace)
             if isinstance(step.feedback, Scores)
         ]
 
     def _race(self, traces: Mapping[str, Trace]) -> Race:
-        """The race as the ratings so far make it: standardised by rater, the mean where several rated a cell."""
+        """The race after all ratings so far, standardised by rater; several ratings of a cell are averaged."""
         ratings = self._ratings(traces)
         cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-        for rating, value in zip(ratings, standardised(ratings, self.plan.enough), strict=True):
+        for rating, value in zip(ratings, standardise(ratings, self.plan.enough), strict=True):
             for system in rating.systems:
                 cells[rating.segment][system].append(value)
         race = self.plan.race()
@@ -192,48 +199,57 @@ class Campaign:
             scores = {system: sum(values) / len(values) for system, values in row.items()}
             race.update(Choice(next(iter(scores)), asked=tuple(scores), segment=segment), scores)
         if cells:
-            race.look()
+            race.evaluate()
         return race
 
-    def _pick(
-        self, race: Race, done: set[tuple[str, str]], seen: set[tuple[str, str]], begun: Sequence[str]
+    def _next_item(
+        self, race: Race, done: set[tuple[str, str]], seen: set[tuple[str, str]], started: Sequence[str]
     ) -> RatingItem | None:
-        asking = [name for name, asked in zip(race.systems, race.asking_[0], strict=True) if asked]
-        for segment in [*begun[-1:], *self._order]:
-            for system in self._blind(asking, segment):
+        """The first open item, on the last segment of the rater if possible."""
+        to_rate = [name for name, asked in zip(race.systems, race.to_rate_[0], strict=True) if asked]
+        for segment in [*started[-1:], *self._order]:
+            for system in self._blind_order(to_rate, segment):
                 if (segment, system) not in done and (segment, system) not in seen:
-                    return self._task(segment, system)
+                    return self._item(segment, system)
         return None
 
-    def _task(self, segment: str, system: str) -> RatingItem:
-        place = int(segment) - 1
-        text = self.plan.outputs[system][place]
-        same = tuple(name for name, lines in self.plan.outputs.items() if lines[place] == text)
-        reference = self.plan.references[place] if self.plan.references else ""
-        return RatingItem(segment, self.plan.sources[place], text, same, reference)
+    def _item(self, segment: str, system: str) -> RatingItem:
+        index = int(segment) - 1
+        text = self.plan.outputs[system][index]
+        same = tuple(name for name, lines in self.plan.outputs.items() if lines[index] == text)
+        reference = self.plan.references[index] if self.plan.references else ""
+        return RatingItem(segment, self.plan.sources[index], text, same, reference)
 
     @cached_property
     def _order(self) -> list[str]:
+        """The ids of the segments in the order of rating."""
         order = np.random.default_rng(self.plan.seed).permutation(len(self.plan.sources))
-        return [str(place + 1) for place in order.tolist()]
+        return [str(index + 1) for index in order.tolist()]
 
-    def _blind(self, systems: Sequence[str], segment: str) -> list[str]:
-        """An order of the systems that says nothing about them."""
+    def _blind_order(self, systems: Sequence[str], segment: str) -> list[str]:
+        """The systems in a pseudo-random order, so that the order does not identify them."""
         key = f"{self.plan.seed}/{segment}/"
         return sorted(systems, key=lambda name: hashlib.sha256((key + name).encode()).digest())
 
 
-def _valid(trace: Trace) -> list[Step]:
-    """Ratings that stand."""
+def _check_format(number: object) -> None:
+    if number != FORMAT:
+        newer = isinstance(number, int) and number > FORMAT
+        age, advice = ("a newer", "update mtloop") if newer else ("an older", "create it again")
+        raise InputError(f"this campaign was made by {age} mtloop (format {number}); {advice}")
+
+
+def _valid_ratings(trace: Trace) -> list[Step]:
+    """Ratings that were not retracted."""
     return [step for step in trace.lessons() if isinstance(step.feedback, Scores)]
 
 
-def _shown(trace: Trace | None) -> list[Step]:
-    """What a rater rated and did not take back, or skipped."""
+def _valid_steps(trace: Trace | None) -> list[Step]:
+    """Ratings that were not retracted, and skipped items."""
     if trace is None:
         return []
-    back = {event.step for event in trace.events if isinstance(event, Retract)}
-    return [step for step in trace.steps if step.index not in back]
+    retracted = {event.step for event in trace.events if isinstance(event, Retract)}
+    return [step for step in trace.steps if step.index not in retracted]
 
 
 def _segments(trace: Trace | None) -> list[str]:

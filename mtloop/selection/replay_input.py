@@ -1,4 +1,4 @@
-"""A question to a policy, from files: which of these systems are best, and what would the answer be?"""
+"""The input of a replay, read from files: recorded ratings, metric scores and the gold ranking."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.data import Ratings, read_ranking, read_ratings
-from mtloop.judges.scales import METRIC_MAPS, Array, find_scale, guess_scale
-from mtloop.selection.findings import Gold
+from mtloop.judges.scales import METRIC_SCALINGS, Array, find_scale, guess_scale
+from mtloop.selection.gold_comparison import Gold
 from mtloop.selection.replay import Recording
 
 
 @dataclass(frozen=True)
 class ReplayInput:
-    """Files, and how to read them. Human references are left out, and every system that a pattern matches.
+    """Files, and how to read them. Human references and the systems that match an `exclude` pattern are left out.
 
-    `scale` None: told from the scores, or from their column's name. Without a gold file the gold ranking is that of
-    the mean human score.
+    `scale` None: the scale is guessed from the scores or from the name of their column. Without a gold file, the gold
+    ranking is by mean human score.
     """
 
     ratings: Path
@@ -33,13 +33,13 @@ class ReplayInput:
     exclude: Sequence[str] = ()
     scale: str | None = None
     score: str | None = None
-    lp: str | None = None
+    language_pair: str | None = None
     tie: float = 1.0
     top: int = 3
 
     def read(self) -> tuple[Recording, Gold, list[str]]:
-        """The recording, the gold ranking, and what there is to say about them."""
-        ratings = read_ratings(self.ratings, metrics=self.metric_scores, score=self.score, lp=self.lp)
+        """The recording, the gold ranking, and notes about the data for the user."""
+        ratings = read_ratings(self.ratings, metrics=self.metric_scores, score=self.score, lp=self.language_pair)
         ratings = self._competitors(ratings)
         scale = self.scale or ("z" if self.score == "z" else guess_scale(ratings.scores))
         recording = Recording(
@@ -56,7 +56,7 @@ class ReplayInput:
         ratings = ratings.without_humans()
         kept = [name for name in ratings.systems if not any(_matches(name, pattern) for pattern in self.exclude)]
         if not kept:
-            raise InputError("no systems are left; look at --exclude", path=self.ratings)
+            raise InputError("no systems are left; check --exclude", path=self.ratings)
         return ratings.only(kept)
 
     def _metric(self, ratings: Ratings) -> Array | None:
@@ -67,9 +67,9 @@ class ReplayInput:
             if not known:
                 raise InputError("there are no automatic scores; give --metric-scores FILE", path=self.ratings)
             raise UnknownName("metric", self.metric, ratings.metrics)
-        if self.metric_map not in METRIC_MAPS:
-            raise UnknownName("metric map", self.metric_map, METRIC_MAPS)
-        return METRIC_MAPS[self.metric_map](ratings.metrics[known[self.metric.lower()]])
+        if self.metric_map not in METRIC_SCALINGS:
+            raise UnknownName("metric map", self.metric_map, METRIC_SCALINGS)
+        return METRIC_SCALINGS[self.metric_map](ratings.metrics[known[self.metric.lower()]])
 
     def _gold(self, recording: Recording) -> tuple[Gold, list[str]]:
         means = mean_scores(recording)
@@ -77,13 +77,13 @@ class ReplayInput:
             return Gold(means, means, self.tie, self.top), ["gold ranking: mean human score"]
         official = read_ranking(self.gold, column=self.gold_column)
         scores = {name: official[name] for name in recording.systems if name in official}
-        strangers = [name for name in recording.systems if name not in official]
+        unranked = [name for name in recording.systems if name not in official]
         notes = [f"gold ranking: {self.gold.name}, {self.gold_column}"]
-        notes += [f"not in the gold ranking: {', '.join(strangers)}"] if strangers else []
+        notes += [f"not in the gold ranking: {', '.join(unranked)}"] if unranked else []
         return Gold(scores, means | self._raw(), self.tie, self.top), notes
 
     def _raw(self) -> dict[str, float]:
-        """The official raw scores, where the file has them."""
+        """The official raw scores; empty if the file has none."""
         assert self.gold is not None
         try:
             return read_ranking(self.gold, column="RAW.SCR")
@@ -92,7 +92,7 @@ class ReplayInput:
 
 
 def mean_scores(recording: Recording) -> dict[str, float]:
-    """The mean human score of every system on 0-100; a system that nobody rated has none."""
+    """The mean human score of every rated system, on 0-100."""
     rated = ~np.isnan(recording.scores)
     counts = rated.sum(axis=1)
     sums = np.nansum(recording.scores, axis=1)
@@ -101,8 +101,8 @@ def mean_scores(recording: Recording) -> dict[str, float]:
 
 
 def _unrated(recording: Recording) -> list[str]:
-    silent = [n for n, row in zip(recording.systems, recording.scores, strict=True) if np.isnan(row).all()]
-    return [f"no rating at all, so never found: {', '.join(silent)}"] if silent else []
+    unrated = [n for n, row in zip(recording.systems, recording.scores, strict=True) if np.isnan(row).all()]
+    return [f"systems without any rating, which no policy can find: {', '.join(unrated)}"] if unrated else []
 
 
 def _matches(name: str, pattern: str) -> bool:

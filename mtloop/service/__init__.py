@@ -1,4 +1,4 @@
-"""Shared tasks as a service: it serves sources one by one, answers a translation with a reward, and keeps the score."""
+"""The HTTP service. Shared tasks: it serves source sentences one by one and answers each translation with a reward."""
 
 from mtloop.service.app import create_app
 from mtloop.service.settings import Settings

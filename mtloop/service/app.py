@@ -1,4 +1,4 @@
-"""The application: `create_app(settings)` puts it together, its lifespan opens the database."""
+"""The application: `create_app(settings)` assembles it; its lifespan opens the database."""
 
 from __future__ import annotations
 
@@ -16,51 +16,52 @@ from starlette.exceptions import HTTPException
 from mtloop import __version__
 from mtloop.service import operations
 from mtloop.service.accounts.access import HEADER
-from mtloop.service.fast_routes import Express
-from mtloop.service.middleware import Watch
+from mtloop.service.database import is_outage
+from mtloop.service.fast_routes import FastRoutesMiddleware
+from mtloop.service.http import ProblemBody
+from mtloop.service.middleware import RequestMiddleware
 from mtloop.service.pages import routes as page_routes
-from mtloop.service.problems import AWAY, NOT_FOUND, Problem, ProblemError, invalid
+from mtloop.service.problems import DATABASE_UNAVAILABLE, NOT_FOUND, Problem, ProblemError, invalid_request
 from mtloop.service.settings import Settings
 from mtloop.service.state import Service
+from mtloop.service.storage import Storage
 from mtloop.service.tasks import result_routes, run_routes, task_routes
-from mtloop.service.tasks.bodies import ProblemBody
-from mtloop.service.tasks.store import Store, is_outage
-from mtloop.service.telemetry import LOGGER, Meters, log_to_stderr
+from mtloop.service.telemetry import LOGGER, ServiceMetrics, log_to_stderr
 
-INTERNAL = Problem(500, "internal", "Internal error", "Something went wrong here; it has been noted.")
-PATIENCE = 30  # seconds to wait for the database when starting
+INTERNAL_ERROR = Problem(500, "internal-error", "Internal error", "The server failed. The error is in its log.")
+START_TIMEOUT = 30  # seconds to wait for the database at start
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """A service over one database; without settings, those of the environment, and it logs."""
+    """Make the application. Without settings it reads them from the environment and logs to standard error."""
     if settings is None:
         log_to_stderr()
     chosen = Settings.read() if settings is None else settings
-    meters = Meters()
+    metrics = ServiceMetrics()
     app = FastAPI(
         title="mtloop",
         version=__version__,
         summary="Shared tasks in bandit learning for machine translation",
-        lifespan=_lifespan(chosen, meters),
+        lifespan=_lifespan(chosen, metrics),
         docs_url=None,
         redoc_url=None,
     )
     for router in (task_routes.router, run_routes.router, result_routes.router, operations.router, page_routes.router):
         app.include_router(router)
     for kind in (ProblemError, RequestValidationError, HTTPException, SQLAlchemyError, OSError):
-        app.add_exception_handler(kind, _answered)
+        app.add_exception_handler(kind, _error_response)
     app.add_exception_handler(Exception, _unexpected)
-    app.add_middleware(Express, routes=run_routes.FAST, mend=_answered)
-    app.add_middleware(Watch, meters=meters, secure=chosen.secure)
+    app.add_middleware(FastRoutesMiddleware, routes=run_routes.FAST_ROUTES, handle_error=_error_response)
+    app.add_middleware(RequestMiddleware, metrics=metrics, secure=chosen.secure)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
 
-def _lifespan(settings: Settings, meters: Meters) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(settings: Settings, metrics: ServiceMetrics) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        here = Service.of(settings, meters)
-        await _migrate(here.store)
+        here = Service.create(settings, metrics)
+        await _migrate(here.storage)
         app.state.service = here
         LOGGER.info("started")
         yield
@@ -70,34 +71,34 @@ def _lifespan(settings: Settings, meters: Meters) -> Callable[[FastAPI], Abstrac
     return lifespan
 
 
-async def _migrate(store: Store) -> None:
-    """Bring the schema up to date, waiting a while for a database that is only just starting."""
-    for attempt in range(PATIENCE + 1):
+async def _migrate(storage: Storage) -> None:
+    """Bring the schema up to date. Wait up to `START_TIMEOUT` seconds for a database that is starting."""
+    for attempt in range(START_TIMEOUT + 1):
         try:
-            await store.migrate()
+            await storage.migrate()
             return
         except Exception as error:
-            if attempt == PATIENCE or not is_outage(error):
+            if attempt == START_TIMEOUT or not is_outage(error):
                 raise
             await asyncio.sleep(1)
 
 
-async def _answered(request: Request, error: Exception) -> Response:
-    """Whatever a client may be told."""
+async def _error_response(request: Request, error: Exception) -> Response:
+    """The response to an exception, without details that a client must not see."""
     if isinstance(error, ProblemError):
         return error.problem.response()
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        return invalid(f"{'.'.join(map(str, first['loc']))}: {first['msg']}").response()
+        return invalid_request(f"{'.'.join(map(str, first['loc']))}: {first['msg']}").response()
     if isinstance(error, HTTPException):
-        return _http(error)
+        return _http_error(error)
     if is_outage(error):
-        LOGGER.warning("database away", extra={"fields": {"error": type(error).__name__}})
-        return AWAY.response()
+        LOGGER.warning("database unavailable", extra={"fields": {"error": type(error).__name__}})
+        return DATABASE_UNAVAILABLE.response()
     return await _unexpected(request, error)
 
 
-def _http(error: HTTPException) -> Response:
+def _http_error(error: HTTPException) -> Response:
     if error.status_code == 404:
         return NOT_FOUND.response()
     response = Problem(error.status_code, "", str(error.detail), str(error.detail)).response()
@@ -106,12 +107,12 @@ def _http(error: HTTPException) -> Response:
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
-    LOGGER.error("unexpected", exc_info=error)
-    return INTERNAL.response()
+    LOGGER.error("internal error", exc_info=error)
+    return INTERNAL_ERROR.response()
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """The description, with the key as a security scheme and the body of every problem."""
+    """The OpenAPI description, with the API key as a security scheme and the body of problems."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
         parts = schema.setdefault("components", {})

@@ -1,4 +1,4 @@
-"""A dictionary that remembers what was last used, and no more than so much."""
+"""A dictionary of limited size that drops the least recently used items."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Cache(Generic[K, V]):
-    """The least recently used goes first.
+class LRUCache(Generic[K, V]):
+    """Holds at most `size` items.
 
-    >>> cache = Cache(2)
+    >>> cache = LRUCache(2)
     >>> cache.update({1: "a", 2: "b"}); cache.get(1); cache.update({3: "c"})
     'a'
     >>> cache.get(1), cache.get(2), cache.get(3)

@@ -1,8 +1,8 @@
-"""The two routes of the loop, past all that is there for the others.
+"""A shortcut for the two most frequent routes: next sentence, and submit a translation.
 
-They are asked for a million times where the others are asked for once, and read and check themselves what comes in, so
-they have no use for FastAPI's own work. Their FastAPI twins stay: the description is made of them, and they answer
-where the service lies below a path of a proxy's.
+A run calls them for every sentence. They validate their input themselves, so they can skip FastAPI's routing. The same
+functions stay registered with FastAPI: the OpenAPI description is made from them, and they answer when a proxy serves
+the application below a path prefix.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ _PATH = re.compile(r"/v1/runs/([^/]+)/([a-z]+)")
 
 
 @dataclass(frozen=True)
-class Fast:
-    """A route as the log names it, and what answers."""
+class FastRoute:
+    """A route's path, for the log, and the function that answers."""
 
     path: str
     endpoint: Endpoint
 
 
-class Express:
-    """A plain ASGI middleware; `routes` by method and last part of the path, `mend` turns an error into an answer."""
+class FastRoutesMiddleware:
+    """`routes` are found by method and last part of the path; `handle_error` turns an exception into a response."""
 
     def __init__(
         self,
         app: ASGIApp,
-        routes: Mapping[tuple[str, str], Fast],
-        mend: Callable[[Request, Exception], Awaitable[Response]],
+        routes: Mapping[tuple[str, str], FastRoute],
+        handle_error: Callable[[Request, Exception], Awaitable[Response]],
     ) -> None:
-        self._app, self._routes, self._mend = app, routes, mend
+        self._app, self._routes, self._handle_error = app, routes, handle_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
-        route = self._routes.get((scope["method"], asked[2])) if asked else None
-        if asked is None or route is None:
+        match = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        route = self._routes.get((scope["method"], match[2])) if match else None
+        if match is None or route is None:
             await self._app(scope, receive, send)
             return
         scope["route"] = route  # for the log
         request = Request(scope, receive)
         try:
-            response = await route.endpoint(asked[1], request)
+            response = await route.endpoint(match[1], request)
         except Exception as error:
-            response = await self._mend(request, error)
+            response = await self._handle_error(request, error)
         await response(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Around every request: an id, security headers, a log line, a count."""
+"""What happens around every request: an id, security headers, a log line, metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mtloop.service.telemetry import Meters, log
+from mtloop.service.telemetry import ServiceMetrics, log
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 HEADERS = {
@@ -25,11 +25,11 @@ HEADERS = {
 HSTS = "max-age=31536000; includeSubDomains"
 
 
-class Watch:
-    """A plain ASGI middleware. Headers that a route set itself stay; `secure` adds the one for https."""
+class RequestMiddleware:
+    """Adds security headers unless a route has set them; `secure` adds Strict-Transport-Security."""
 
-    def __init__(self, app: ASGIApp, meters: Meters, secure: bool) -> None:
-        self._app, self._meters = app, meters
+    def __init__(self, app: ASGIApp, metrics: ServiceMetrics, secure: bool) -> None:
+        self._app, self._metrics = app, metrics
         headers = HEADERS | ({"strict-transport-security": HSTS} if secure else {})
         self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
@@ -40,7 +40,7 @@ class Watch:
         request_id = _request_id(scope)
         started, status = time.perf_counter(), 500
 
-        async def sent(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -50,21 +50,21 @@ class Watch:
             await send(message)
 
         try:
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, send_with_headers)
         finally:
-            self._note(scope, status, time.perf_counter() - started, request_id)
+            self._record(scope, status, time.perf_counter() - started, request_id)
 
-    def _note(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
-        """The route in place of the path: a path may hold anything that somebody typed."""
+    def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
+        """Log and count a request. The log has the route, not the path, because a path can hold anything."""
         route = getattr(scope.get("route"), "path", "none")
         method = scope["method"] if route != "none" else "none"
-        self._meters.seen(method, route, status, seconds)
+        self._metrics.count_request(method, route, status, seconds)
         fields: dict[str, Any] = {"request": request_id, "method": method, "route": route, "status": status}
         fields["ms"] = round(seconds * 1000, 2)
         log("request", fields)
 
 
 def _request_id(scope: Scope) -> str:
-    """The proxy's, if it gave one that is fit to be logged."""
+    """The id that the proxy sent, if it is safe to log; else a new one."""
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     return given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)

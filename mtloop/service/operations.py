@@ -1,38 +1,38 @@
-"""For those who run it: is it alive, is it ready, what does it do."""
+"""Routes for operators: liveness, readiness, metrics."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from mtloop.service.problems import AWAY
+from mtloop.service.database import is_outage
+from mtloop.service.http import json_response
+from mtloop.service.problems import DATABASE_UNAVAILABLE
 from mtloop.service.state import service
-from mtloop.service.tasks.bodies import answer
-from mtloop.service.tasks.store import is_outage
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/healthz")
 async def alive() -> Response:
-    """The process answers."""
-    return answer({"status": "alive"})
+    """Whether the process answers."""
+    return json_response({"status": "alive"})
 
 
 @router.get("/readyz")
 async def ready(request: Request) -> Response:
-    """The database answers too, and has the schema of this version."""
+    """Whether the database answers and has the schema of this version."""
     try:
-        if await service(request).store.ready():
-            return answer({"status": "ready"})
+        if await service(request).storage.database.ready():
+            return json_response({"status": "ready"})
     except Exception as error:
         if not is_outage(error):
             raise
-    return AWAY.response()
+    return DATABASE_UNAVAILABLE.response()
 
 
 @router.get("/metrics")
 async def metrics(request: Request) -> Response:
-    """For Prometheus."""
+    """Metrics for Prometheus."""
     here = service(request)
-    text = here.meters.text(await here.store.activity())
+    text = here.metrics.text(await here.storage.tasks.activity())
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

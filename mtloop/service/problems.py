@@ -1,4 +1,4 @@
-"""Everything that can go wrong for a client, as RFC 9457 problem details. Nothing a client sent is ever repeated."""
+"""Every error that a client can get, as RFC 9457 problem details. A problem never quotes the request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True)
 class Problem:
-    """An answer that is not the one hoped for; `name` becomes urn:mtloop:NAME."""
+    """An error response. `name` becomes the type urn:mtloop:NAME; without one the type is about:blank."""
 
     status: int
     name: str
@@ -38,52 +38,56 @@ class ProblemError(Exception):
         self.problem = problem
 
 
-NO_KEY = Problem(
-    401, "unknown-key", "Unknown key", "Send your API key in the header x-api-key; a revoked one is unknown."
+UNKNOWN_KEY = Problem(
+    401, "unknown-key", "Unknown key", "Send a valid API key in the header x-api-key. Revoked keys are not valid."
 )
-NOT_ORGANISER = Problem(404, "", "Not found", "There is nothing here.")
-NOT_FOUND = NOT_ORGANISER
-UNKNOWN_TASK = Problem(404, "unknown-task", "Unknown task", "No such task; GET /v1/tasks lists them.")
-UNKNOWN_RUN = Problem(404, "unknown-run", "Unknown run", "You have no such run; GET /v1/runs lists yours.")
-UNKNOWN_SENTENCE = Problem(
-    404, "unknown-sentence", "Unknown sentence", "This run never gave out a sentence with this id."
-)
-END = Problem(404, "end-of-stream", "End of stream", "Every sentence of this pass has been translated.")
-TRANSLATED = Problem(
-    409, "already-translated", "Already translated", "This sentence was translated differently before; that stands."
+NOT_FOUND = Problem(404, "", "Not found", "There is no such resource.")
+NOT_ORGANISER = NOT_FOUND  # the same answer, so that others do not learn that the route exists
+UNKNOWN_TASK = Problem(404, "unknown-task", "Unknown task", "There is no such task. GET /v1/tasks lists all tasks.")
+UNKNOWN_RUN = Problem(404, "unknown-run", "Unknown run", "You have no such run. GET /v1/runs lists your runs.")
+UNKNOWN_SENTENCE = Problem(404, "unknown-sentence", "Unknown sentence", "This run has no sentence with this id.")
+END_OF_STREAM = Problem(404, "end-of-stream", "End of stream", "Every sentence of this pass is translated.")
+ALREADY_TRANSLATED = Problem(
+    409, "already-translated", "Already translated", "This sentence has another translation, which cannot be changed."
 )
 WRONG_ORDER = Problem(
-    409, "wrong-order", "Wrong order", "This sentence was not pending; GET next tells the one that is."
+    409, "wrong-order", "Wrong order", "This sentence is not the pending one. GET next returns the pending sentence."
 )
-NO_MORE_PASSES = Problem(409, "no-more-passes", "No more passes", "This run has no further pass.")
-UNFINISHED = Problem(
-    409, "pass-not-finished", "Pass not finished", "The next pass starts when this one is translated to its end."
+NO_MORE_PASSES = Problem(409, "no-more-passes", "No more passes", "This run may not start another pass.")
+UNFINISHED_PASS = Problem(
+    409, "pass-not-finished", "Pass not finished", "The next pass starts after the last sentence of this one."
 )
 NO_MORE_RUNS = Problem(409, "no-more-runs", "No more runs", "You have as many runs of this task as it allows.")
-STOPPED = Problem(
-    409, "task-stopped", "Task stopped", "The organiser has stopped this task; nothing is taken any more."
+TASK_STOPPED = Problem(
+    409, "task-stopped", "Task stopped", "The organiser has stopped this task. It takes no more translations."
 )
-HIDDEN = Problem(404, "results-hidden", "Results hidden", "The organiser has not opened the results of this task yet.")
-TOO_LARGE = Problem(413, "too-large", "Too large", "The request or the translation is larger than this task takes.")
-WRONG_TYPE = Problem(415, "wrong-content-type", "Wrong content type", "Send the body as application/json.")
-AWAY = Problem(
-    503, "database-away", "Not available", "The database does not answer; what was acknowledged is kept. Try again.", 1
+RESULTS_HIDDEN = Problem(
+    404, "results-hidden", "Results hidden", "The organiser has not opened the results of this task yet."
+)
+TOO_LARGE = Problem(413, "too-large", "Too large", "The request or the translation is larger than this task allows.")
+WRONG_CONTENT_TYPE = Problem(415, "wrong-content-type", "Wrong content type", "Send the body as application/json.")
+DATABASE_UNAVAILABLE = Problem(
+    503,
+    "database-unavailable",
+    "Database unavailable",
+    "The database does not answer. Everything that was acknowledged is stored. Try again.",
+    1,
 )
 
 
-def invalid(detail: str) -> Problem:
-    """A body or parameter that is not what the description asks for."""
-    return Problem(422, "invalid", "Invalid request", detail)
+def invalid_request(detail: str) -> Problem:
+    """A body or parameter that does not match the API description."""
+    return Problem(422, "invalid-request", "Invalid request", detail)
 
 
 def too_many(seconds: int) -> Problem:
-    """The allowance is used up; it is renewed in so many seconds."""
-    detail = f"Your allowance is used up; it is renewed in {seconds} seconds."
+    """The allowance is used up; `seconds` until it is renewed."""
+    detail = f"Your allowance is used up. It is renewed in {seconds} seconds."
     return Problem(429, "too-many-requests", "Too many requests", detail, seconds)
 
 
 def documented(*problems: Problem) -> dict[int | str, dict[str, Any]]:
-    """For the OpenAPI description: every status a route may answer with, and under which names."""
+    """The responses of a route in the OpenAPI description, by status."""
     found: dict[int | str, dict[str, Any]] = {}
     for problem in problems:
         texts = found.setdefault(problem.status, _described(problem))

@@ -18,7 +18,7 @@ FACTORY = "mtloop.service.app:create_app"
 
 
 def serve(settings: Settings) -> None:
-    """Serve until told to stop; requests that have begun are answered first."""
+    """Serve until SIGTERM or SIGINT. Open requests are answered before the process ends."""
     listening = listen(settings.host, settings.port)
     os.environ.update(settings.environment())
     host, port = listening.getsockname()[:2]
@@ -30,10 +30,10 @@ def serve(settings: Settings) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=settings.grace,
+        timeout_graceful_shutdown=settings.shutdown_timeout,
         timeout_keep_alive=30,
     )
-    signal.signal(signal.SIGTERM, _leave)  # uvicorn sends itself the signal again once it has shut down
+    signal.signal(signal.SIGTERM, _exit)  # uvicorn raises the signal again after its shutdown
     try:
         if settings.workers > 1:
             with tempfile.TemporaryDirectory(prefix="mtloop-metrics-") as shared:
@@ -45,12 +45,12 @@ def serve(settings: Settings) -> None:
         listening.close()
 
 
-def _leave(*_: object) -> None:
+def _exit(*_: object) -> None:
     sys.exit(0)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket that says it is TCP: where that is left open, asyncio leaves Nagle's algorithm on."""
+    """A listening socket with the protocol set to TCP. Otherwise asyncio does not turn Nagle's algorithm off."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, socket.IPPROTO_TCP)

@@ -1,4 +1,4 @@
-"""What a service needs to know before it starts: flags over environment over defaults; there are no default secrets."""
+"""Settings of the service: flags win over the environment, the environment over defaults. No secret has a default."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ FILE = "mtloop.db"
 
 @dataclass(frozen=True)
 class Settings:
-    """`database` wins over `folder`; without it the folder holds an SQLite file.
+    """`database` is a URL. Without one, the database is an SQLite file in `folder`.
 
-    `rate` is requests a minute and `quota` requests a day, each for one key and over all workers; 0 is no limit.
-    `secure` marks the pages' cookie for https alone: leave it on behind a proxy that speaks TLS.
+    `rate` is the number of requests per minute and `quota` per day, for one participant over all workers; 0: no limit.
+    `secure` restricts the session cookie to https: turn it on behind a proxy that terminates TLS. `shutdown_timeout` is
+    the number of seconds that open requests get at shutdown.
     """
 
     folder: Path = Path("mtloop-data")
@@ -30,25 +31,25 @@ class Settings:
     quota: int = 2_000_000
     max_body: int = 1 << 18
     secure: bool = False
-    grace: int = 10
+    shutdown_timeout: int = 10
 
     @property
     def url(self) -> str:
-        """The database as SQLAlchemy names it, with the driver that speaks it asynchronously."""
+        """The SQLAlchemy URL of the database, with its asynchronous driver."""
         return driver(self.database) if self.database else f"sqlite+aiosqlite:///{self.folder / FILE}"
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, **flags: object) -> Settings:
-        """Flags that were given win over MTLOOP_NAME in the environment, which wins over the defaults."""
+        """Settings from flags (None: not given), then from MTLOOP_NAME in the environment, then the defaults."""
         given = {name: value for name, value in flags.items() if value is not None}
         settings = cls(**_from_environment(os.environ if environment is None else environment) | given)  # type: ignore[arg-type]
         if settings.database:
-            driver(settings.database)  # a wrong URL is found before a server is started
+            driver(settings.database)  # refuse a wrong URL before the server starts
         return settings
 
     def environment(self) -> dict[str, str]:
-        """The same settings for another process."""
-        return {PREFIX + one.name.upper(): _written(getattr(self, one.name)) for one in fields(self)}
+        """The settings as environment variables, for worker processes."""
+        return {PREFIX + one.name.upper(): _as_text(getattr(self, one.name)) for one in fields(self)}
 
 
 def driver(url: str) -> str:
@@ -81,18 +82,18 @@ def _parsed(name: str, kind: str, text: str) -> object:
         raise InputError(f"{PREFIX}{name.upper()} is {text!r}; expected {_expected(kind)}") from error
 
 
-def _truth(text: str) -> bool:
+def _boolean(text: str) -> bool:
     if text.lower() not in ("0", "1", "false", "true", "no", "yes"):
         raise ValueError(text)
     return text.lower() in ("1", "true", "yes")
 
 
-_PARSE: dict[str, Callable[[str], object]] = {"int": int, "Path": Path, "bool": _truth, "str": str}
+_PARSE: dict[str, Callable[[str], object]] = {"int": int, "Path": Path, "bool": _boolean, "str": str}
 
 
 def _expected(kind: str) -> str:
     return "a whole number" if kind == "int" else "yes or no"
 
 
-def _written(value: object) -> str:
+def _as_text(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""What a worker process holds while it runs."""
+"""The parts of the application that a worker process holds while it runs."""
 
 from __future__ import annotations
 
@@ -9,36 +9,39 @@ from starlette.requests import Request
 from mtloop.service.accounts.access import Access
 from mtloop.service.accounts.limits import RateLimits
 from mtloop.service.settings import Settings
-from mtloop.service.tasks.store import Store
+from mtloop.service.storage import Storage
+from mtloop.service.tasks.run_access import RunAccess
 from mtloop.service.tasks.submissions import Submissions
-from mtloop.service.telemetry import Meters
+from mtloop.service.telemetry import ServiceMetrics
 
 
 @dataclass(frozen=True)
 class Service:
-    """The parts behind the routes."""
+    """What the routes use."""
 
     settings: Settings
-    store: Store
+    storage: Storage
     access: Access
-    desk: Submissions
+    run_access: RunAccess
+    submissions: Submissions
     limits: RateLimits
-    meters: Meters
+    metrics: ServiceMetrics
 
     @classmethod
-    def of(cls, settings: Settings, meters: Meters) -> Service:
-        store = Store.connect(settings.url)
-        limits = RateLimits(store, settings.rate, settings.quota)
-        return cls(settings, store, Access(store), Submissions(store), limits, meters)
+    def create(cls, settings: Settings, metrics: ServiceMetrics) -> Service:
+        storage = Storage.connect(settings.url)
+        access = Access(storage.accounts)
+        limits = RateLimits(storage.accounts, settings.rate, settings.quota)
+        run_access, submissions = RunAccess(access, storage.tasks), Submissions(storage.tasks)
+        return cls(settings, storage, access, run_access, submissions, limits, metrics)
 
-    def forget(self) -> None:
-        """Look everything up again."""
-        self.access.forget()
-        self.desk.forget()
+    def clear_caches(self) -> None:
+        self.run_access.clear_cache()
+        self.submissions.clear_cache()
 
     async def close(self) -> None:
-        await self.desk.drain()
-        await self.store.close()
+        await self.submissions.drain()
+        await self.storage.close()
 
 
 def service(request: Request) -> Service:

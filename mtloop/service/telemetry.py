@@ -1,4 +1,4 @@
-"""What operators see: counters for Prometheus, and a JSON line a request. Never a key, a reference or a text."""
+"""Metrics for Prometheus, and one JSON log line for each request. Neither holds keys, references or texts."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
-LOGGED = ("mtloop.service", "uvicorn.error")  # and nothing else: drivers log what they are asked, texts included
+LOGGED = ("mtloop.service", "uvicorn.error")  # no others: database drivers log queries with their texts
 LOGGER = logging.getLogger("mtloop.service")
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
-class Meters:
-    """The counters of one application; those of all workers are added up when they are read."""
+class ServiceMetrics:
+    """The metrics of one application. Those of all workers are summed when they are read."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         labels = ("method", "route")
         shared: dict[str, Any] = {"registry": self._registry}
-        self.requests = Counter("mtloop_requests_total", "Requests answered.", (*labels, "status"), **shared)
-        self.seconds = Histogram("mtloop_request_seconds", "Time to answer.", labels, buckets=BUCKETS, **shared)
-        self.rewards = Counter("mtloop_rewards_total", "Rewards given, those given again included.", **shared)
+        self.requests = Counter("mtloop_requests_total", "Number of requests.", (*labels, "status"), **shared)
+        self.seconds = Histogram("mtloop_request_seconds", "Response time.", labels, buckets=BUCKETS, **shared)
+        self.rewards = Counter("mtloop_rewards_total", "Number of rewards given, repeated requests included.", **shared)
 
-        self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
-    def seen(self, method: str, route: str, status: int, seconds: float) -> None:
-        found = self._found.get((method, route, status))
-        if found is None:  # methods, routes and statuses are few: remember their counters
-            found = self.requests.labels(method, route, str(status)), self.seconds.labels(method, route)
-            self._found[method, route, status] = found
-        found[0].inc()
-        found[1].observe(seconds)
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        labelled = self._labelled.get((method, route, status))
+        if labelled is None:  # looking up labels is slow, and there are few combinations
+            labelled = self.requests.labels(method, route, str(status)), self.seconds.labels(method, route)
+            self._labelled[method, route, status] = labelled
+        labelled[0].inc()
+        labelled[1].observe(seconds)
 
     def text(self, tasks: list[dict[str, Any]]) -> bytes:
-        """The page that Prometheus reads: the counters, and what the database says of the tasks."""
+        """The metrics in Prometheus' text format, with the activity of each task from the database."""
         registry = self._registry
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             registry = CollectorRegistry()
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return bytes(generate_latest(registry)) + bytes(generate_latest(_of_tasks(tasks)))
+        return bytes(generate_latest(registry)) + bytes(generate_latest(_task_metrics(tasks)))
 
 
-def _of_tasks(tasks: list[dict[str, Any]]) -> CollectorRegistry:
+def _task_metrics(tasks: list[dict[str, Any]]) -> CollectorRegistry:
     registry = CollectorRegistry()
     found = {
         "runs": Gauge("mtloop_task_runs", "Runs of a task.", ("task",), registry=registry),
@@ -65,13 +65,13 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def log(event: str, fields: Mapping[str, Any]) -> None:
-    """A line for every request: without looking up who asked for it, which costs more than the rest."""
+    """Log an event. It skips the search for the calling function, which takes most of the time of a log line."""
     if LOGGER.isEnabledFor(logging.INFO):
         LOGGER.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, event, (), None, extra={"fields": fields}))
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object a line; of an exception its kind and where it happened, never its message, which may quote."""
+class JsonFormatter(logging.Formatter):
+    """One JSON object per line. Of an exception: its class and stack, not its message, which may quote a text."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -83,7 +83,7 @@ class JsonLines(logging.Formatter):
         line |= extra if isinstance(extra, Mapping) else {}
         if record.exc_info and record.exc_info[0] is not None:
             line["error"] = record.exc_info[0].__name__
-            line["at"] = _places(record.exc_info[2])
+            line["at"] = _stack(record.exc_info[2])
         return _encode(line)
 
 
@@ -92,8 +92,8 @@ def _second(when: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when))
 
 
-def _places(traceback: Any) -> list[str]:
-    """The innermost frames of an error, as file:line."""
+def _stack(traceback: Any) -> list[str]:
+    """The innermost frames of an exception, as file:line."""
     found = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -103,9 +103,9 @@ def _places(traceback: Any) -> list[str]:
 
 
 def log_to_stderr() -> None:
-    """JSON lines on standard error, uvicorn's own among them."""
+    """Log JSON lines to standard error, those of uvicorn too."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     for name in LOGGED:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

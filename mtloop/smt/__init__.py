@@ -1,1 +1,1 @@
-"""Statistical MT on Thot, an engine made for online learning: training, tuning, translating, learning a pair."""
+"""Statistical MT on Thot, a phrase-based engine with online learning: training, tuning, translating, adapting."""

@@ -1,4 +1,4 @@
-"""Word alignments of a parallel text: IBM 1, then HMM, in both directions, put together by Thot."""
+"""Word alignment of a parallel text in one direction: IBM 1, then HMM. Thot symmetrises two directions later."""
 
 from __future__ import annotations
 
@@ -9,67 +9,67 @@ from typing import Any, TypeAlias
 from mtloop.core.errors import need
 
 Pair: TypeAlias = tuple[list[str], list[str]]
-ROUNDS = {"IBM 1": 5, "HMM": 3}  # of expectation-maximisation; the second model starts from the first
-FEW = {"IBM 1": 2, "HMM": 1}
-BATCH = 1000
+EM_ITERATIONS = {"IBM 1": 5, "HMM": 3}  # of expectation-maximisation; the HMM starts from IBM 1
+SMOOTHING_EM_ITERATIONS = {"IBM 1": 2, "HMM": 1}  # enough when the word models only smooth phrase scores
+BATCH_SIZE = 1000  # pairs aligned in one call to Thot
 
 
-def align(
+def train_alignment(
     pairs: Sequence[Pair],
     prefix: Path,
-    say: Callable[[str], None],
-    rounds: Mapping[str, int] = ROUNDS,
+    log: Callable[[str], None],
+    iterations: Mapping[str, int] = EM_ITERATIONS,
     *,
-    best: bool = True,
+    write_alignments: bool = True,
 ) -> None:
-    """Train a model of one direction, write it to `prefix`, and the `best` alignments to `prefix`.bestal."""
-    model = _trained(pairs, prefix.name, say, rounds)
+    """Train an alignment model and write it to `prefix`; optionally write the best alignments to `prefix`.bestal."""
+    model = _train(pairs, prefix.name, log, iterations)
     if not model.print(str(prefix)):
         raise OSError(f"could not write {prefix}")
-    if best:
+    if write_alignments:
         with prefix.with_name(prefix.name + ".bestal").open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_giza(model, pairs))
+            file.writelines(_best_alignments(model, pairs))
     model.clear()
 
 
-def _trained(pairs: Sequence[Pair], name: str, say: Callable[[str], None], rounds: Mapping[str, int]) -> Any:
+def _train(pairs: Sequence[Pair], name: str, log: Callable[[str], None], iterations: Mapping[str, int]) -> Any:
     ta = need("thot.alignment", "smt")
-    first = ta.Ibm1AlignmentModel()
-    hmm = ta.HmmAlignmentModel(first)
+    ibm1 = ta.Ibm1AlignmentModel()
+    hmm = ta.HmmAlignmentModel(ibm1)
     hmm.hmm_p0, hmm.lexical_smoothing_factor, hmm.hmm_alignment_smoothing_factor = 0.1, 0.1, 0.3
     for source, target in pairs:
         hmm.add_sentence_pair(source, target, 1)
-    for kind, model in (("IBM 1", first), ("HMM", hmm)):
+    for kind, model in (("IBM 1", ibm1), ("HMM", hmm)):
         model.start_training()
-        for number in range(1, rounds[kind] + 1):
+        for number in range(1, iterations[kind] + 1):
             model.train()
-            say(f"{name}: {kind}, round {number} of {rounds[kind]}")
+            log(f"{name}: {kind}, iteration {number} of {iterations[kind]}")
         model.end_training()
     return hmm
 
 
-def _giza(model: Any, pairs: Sequence[Pair]) -> Iterator[str]:
-    for start in range(0, len(pairs), BATCH):
-        sources, targets = zip(*pairs[start : start + BATCH], strict=True)
+def _best_alignments(model: Any, pairs: Sequence[Pair]) -> Iterator[str]:
+    for start in range(0, len(pairs), BATCH_SIZE):
+        sources, targets = zip(*pairs[start : start + BATCH_SIZE], strict=True)
         for (_, matrix), source, target in zip(
             model.get_best_alignments(list(sources), list(targets)), sources, targets, strict=True
         ):
-            yield giza(source, target, matrix.to_numpy())
+            yield giza_alignment(source, target, matrix.to_numpy())
 
 
-def giza(source: Sequence[str], target: Sequence[str], matrix: Any) -> str:
-    """One alignment in GIZA's format, which Thot reads.
+def giza_alignment(source: Sequence[str], target: Sequence[str], matrix: Any) -> str:
+    """Return one alignment in the GIZA format, which Thot reads.
 
     >>> import numpy
-    >>> print(giza(["a", "b"], ["x"], numpy.array([[False], [True]])), end="")
+    >>> print(giza_alignment(["a", "b"], ["x"], numpy.array([[False], [True]])), end="")
     # 1
     x
     NULL ({ }) a ({ }) b ({ 1 })
     """
     columns: list[list[int]] = [[] for _ in source]
-    for i, j in zip(*(places.tolist() for places in matrix.nonzero()), strict=True):
+    for i, j in zip(*(indices.tolist() for indices in matrix.nonzero()), strict=True):
         columns[i].append(j + 1)
-    alone = sorted(set(range(1, len(target) + 1)).difference(*columns))
-    words = zip(["NULL", *source], [alone, *columns], strict=True)
-    aligned = " ".join(f"{word} ({{ {''.join(f'{j} ' for j in places)}}})" for word, places in words)
+    unaligned = sorted(set(range(1, len(target) + 1)).difference(*columns))
+    words = zip(["NULL", *source], [unaligned, *columns], strict=True)
+    aligned = " ".join(f"{word} ({{ {''.join(f'{j} ' for j in positions)}}})" for word, positions in words)
     return f"# 1\n{' '.join(target)}\n{aligned}\n"

@@ -1,4 +1,4 @@
-"""What a model folder says about itself. The card is written last, so a folder with a card is whole."""
+"""The card of an SMT model folder. It is written last, so a folder with a card is complete."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
-from mtloop.smt.tokens import Casing, SmtTokeniser
+from mtloop.smt.tokens import FirstWordTruecaser, SmtTokeniser
 
 FORMAT = 1
-CARD, WORDS = "smt.json", "words.json"
-RETRAIN = "train one: mtloop train --engine smt --data FILE --valid FILE --out FOLDER"
+CARD_FILE, TOKENISER_FILE = "smt.json", "words.json"
+TRAIN_HINT = "train one: mtloop train --engine smt --data FILE --valid FILE --out FOLDER"
 
 
 @dataclass(frozen=True)
-class Card:
-    """`weights` are the log-linear ones, `rescoring` those of foreground features; `sizes` of all files, in bytes."""
+class SmtModelCard:
+    """`weights` are the log-linear weights, `rescoring` the weights of foreground features, `sizes` bytes per file."""
 
     weights: Mapping[str, float]
     rescoring: Mapping[str, float]
@@ -30,24 +30,24 @@ class Card:
     format: int = FORMAT
 
     @classmethod
-    def read(cls, folder: Path) -> Card:
-        """The card of a folder whose files are all there."""
+    def read(cls, folder: Path) -> SmtModelCard:
+        """Return the card of a folder. Raise InputError if a file of the model is missing or has another size."""
         if not folder.is_dir():
-            raise InputError(f"no folder of an SMT model; {RETRAIN}", path=folder)
+            raise InputError(f"not a folder with an SMT model; {TRAIN_HINT}", path=folder)
         try:
-            table = json.loads((folder / CARD).read_text(encoding="utf-8"))
+            table = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise InputError(f"holds no whole SMT model ({CARD} is missing); {RETRAIN}", path=folder) from None
+            raise InputError(f"no complete SMT model ({CARD_FILE} is missing); {TRAIN_HINT}", path=folder) from None
         except ValueError as error:
-            raise InputError(f"is no model card: {error}", path=folder / CARD) from error
+            raise InputError(f"not a model card: {error}", path=folder / CARD_FILE) from error
         if not isinstance(table, dict) or table.get("format") != FORMAT:
             found = table.get("format") if isinstance(table, dict) else None
-            message = f"is of format {found}, this version reads {FORMAT}; train the model again"
-            raise InputError(message, path=folder / CARD)
+            message = f"has format {found}, but this version reads format {FORMAT}; train the model again"
+            raise InputError(message, path=folder / CARD_FILE)
         try:
             card = cls(**table)
         except TypeError as error:
-            raise InputError(f"is no model card: {error}", path=folder / CARD) from error
+            raise InputError(f"not a model card: {error}", path=folder / CARD_FILE) from error
         card._check_files(folder)
         return card
 
@@ -55,30 +55,30 @@ class Card:
         for name, size in self.sizes.items():
             path = folder / name
             if not path.is_file() or path.stat().st_size != size:
-                raise InputError(f"is not the file the model was written with; {RETRAIN}", path=path)
+                raise InputError(f"missing, or its size differs from the model card; {TRAIN_HINT}", path=path)
 
     def write(self, folder: Path) -> None:
-        write_text(folder / CARD, json.dumps(asdict(self), indent=1, ensure_ascii=False))
+        write_text(folder / CARD_FILE, json.dumps(asdict(self), indent=1, ensure_ascii=False))
 
 
-def describe(
+def make_card(
     folder: Path, weights: Mapping[str, float], rescoring: Mapping[str, float], facts: Mapping[str, JSON]
-) -> Card:
-    """The card of what lies in a folder now; its fingerprint is of the weights and of every file."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != CARD)
+) -> SmtModelCard:
+    """Return the card of the files now in a folder; the fingerprint covers both sets of weights and every file."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != CARD_FILE)
     digest = hashlib.sha256(json.dumps([dict(weights), dict(rescoring)]).encode())
     for path in files:
         with path.open("rb") as file:
             digest.update(path.name.encode() + hashlib.file_digest(file, "sha256").digest())
     sizes = {path.name: path.stat().st_size for path in files}
-    return Card(dict(weights), dict(rescoring), facts, sizes, digest.hexdigest()[:16])
+    return SmtModelCard(dict(weights), dict(rescoring), facts, sizes, digest.hexdigest()[:16])
 
 
-def write_words(folder: Path, words: SmtTokeniser) -> None:
-    table = {"source": words.source.forms, "target": words.target.forms}
-    write_text(folder / WORDS, json.dumps(table, ensure_ascii=False))
+def write_tokeniser(folder: Path, tokeniser: SmtTokeniser) -> None:
+    table = {"source": tokeniser.source.forms, "target": tokeniser.target.forms}
+    write_text(folder / TOKENISER_FILE, json.dumps(table, ensure_ascii=False))
 
 
-def read_words(folder: Path) -> SmtTokeniser:
-    table = json.loads((folder / WORDS).read_text(encoding="utf-8"))
-    return SmtTokeniser(Casing(table["source"]), Casing(table["target"]))
+def read_tokeniser(folder: Path) -> SmtTokeniser:
+    table = json.loads((folder / TOKENISER_FILE).read_text(encoding="utf-8"))
+    return SmtTokeniser(FirstWordTruecaser(table["source"]), FirstWordTruecaser(table["target"]))

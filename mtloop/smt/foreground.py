@@ -1,4 +1,4 @@
-"""Foreground models: what the corrections so far say about phrases, words and word order (2012), for rescoring."""
+"""Foreground models (2012): phrase, word and n-gram counts of the corrections so far, for rescoring n-best lists."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from mtloop.smt.language_model import BEGIN, END, Ngram
 
-FOREGROUND = ("fg_phrase", "fg_inverse_phrase", "fg_lexical", "fg_language_model", "fg_known")
-LONGEST_PHRASE = 6
-START = 0.2  # the weight of each until a companion has tuned it
-FLOOR = math.log(1e-3)  # what a phrase or word costs that the foreground has never seen
+FOREGROUND_FEATURES = ("fg_phrase", "fg_inverse_phrase", "fg_lexical", "fg_language_model", "fg_known")
+MAX_PHRASE_LENGTH = 6
+INITIAL_WEIGHT = 0.2  # of each foreground feature until it is tuned
+FLOOR = math.log(1e-3)  # log probability of a phrase or word that the foreground has never seen
 
 
 class WittenBell:
-    """A 3-gram language model that learns sentence by sentence; unseen words share what is left.
+    """A 3-gram language model with Witten-Bell smoothing that learns sentence by sentence.
 
     >>> model = WittenBell()
     >>> model.add(["save", "the", "file"])
@@ -28,7 +28,7 @@ class WittenBell:
         self.order = order
         self._counts: Counter[Ngram] = Counter()
         self._contexts: Counter[Ngram] = Counter()
-        self._types: Counter[Ngram] = Counter()  # how many different words followed a context
+        self._types: Counter[Ngram] = Counter()  # number of different words that followed a context
 
     def add(self, tokens: Sequence[str]) -> None:
         words = [BEGIN] * (self.order - 1) + [*tokens, END]
@@ -40,7 +40,7 @@ class WittenBell:
                 self._contexts[context] += 1
 
     def score(self, tokens: Sequence[str]) -> float:
-        """The log probability of a sentence."""
+        """Return the log probability of a sentence."""
         words = [BEGIN] * (self.order - 1) + [*tokens, END]
         return sum(
             math.log(self.probability(tuple(words[i - self.order + 1 : i]), words[i]))
@@ -56,10 +56,10 @@ class WittenBell:
 
 
 class Foreground:
-    """Counts of phrases and words in the pairs learned, and what they make of a candidate."""
+    """Counts phrases and words of the learned pairs, and computes foreground features of a candidate."""
 
     def __init__(self) -> None:
-        self.model = WittenBell()
+        self.language_model = WittenBell()
         self._phrases: Counter[tuple[Ngram, Ngram]] = Counter()
         self._sources: Counter[Ngram] = Counter()
         self._targets: Counter[Ngram] = Counter()
@@ -67,54 +67,55 @@ class Foreground:
         self._linked: Counter[str] = Counter()
 
     def add(self, source: Sequence[str], target: Sequence[str], matrix: Any) -> None:
-        self.model.add(target)
+        """Learn one pair; `matrix` is its word alignment, source by target."""
+        self.language_model.add(target)
         for i, j in zip(*matrix.nonzero(), strict=True):
             self._links[source[i], target[j]] += 1
             self._linked[source[i]] += 1
-        for (a, b), (c, d) in extract(matrix):
-            one, other = tuple(source[a:b]), tuple(target[c:d])
-            self._phrases[one, other] += 1
-            self._sources[one] += 1
-            self._targets[other] += 1
+        for (a, b), (c, d) in phrase_spans(matrix):
+            source_phrase, target_phrase = tuple(source[a:b]), tuple(target[c:d])
+            self._phrases[source_phrase, target_phrase] += 1
+            self._sources[source_phrase] += 1
+            self._targets[target_phrase] += 1
 
     def features(
         self, source: Sequence[str], target: Sequence[str], phrases: Sequence[tuple[tuple[int, int], tuple[int, int]]]
     ) -> dict[str, float]:
-        """The foreground's feature values of one candidate, each a log probability but the last: phrases it knows."""
+        """Return the features of one candidate: log probabilities, and last the number of phrases already seen."""
         direct = inverse = lexical = 0.0
         known = 0
         for (a, b), (c, d) in phrases:
-            one, other = tuple(source[a:b]), tuple(target[c:d])
-            together = self._phrases[one, other]
-            known += together > 0
-            direct += _log(together, self._sources[one])
-            inverse += _log(together, self._targets[other])
-            lexical += sum(self._best_link(one, word) for word in other)
-        values = (direct, inverse, lexical, self.model.score(target), float(known))
-        return dict(zip(FOREGROUND, values, strict=True))
+            source_phrase, target_phrase = tuple(source[a:b]), tuple(target[c:d])
+            count = self._phrases[source_phrase, target_phrase]
+            known += count > 0
+            direct += _log_probability(count, self._sources[source_phrase])
+            inverse += _log_probability(count, self._targets[target_phrase])
+            lexical += sum(self._best_link(source_phrase, word) for word in target_phrase)
+        values = (direct, inverse, lexical, self.language_model.score(target), float(known))
+        return dict(zip(FOREGROUND_FEATURES, values, strict=True))
 
     def _best_link(self, source: Ngram, word: str) -> float:
-        return max((_log(self._links[one, word], self._linked[one]) for one in source), default=FLOOR)
+        return max((_log_probability(self._links[other, word], self._linked[other]) for other in source), default=FLOOR)
 
 
-def extract(matrix: Any, longest: int = LONGEST_PHRASE) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """All pairs of spans whose words are aligned to each other and to nothing outside.
+def phrase_spans(matrix: Any, max_length: int = MAX_PHRASE_LENGTH) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield all pairs of spans consistent with an alignment: no word in them is aligned to a word outside.
 
     >>> import numpy
-    >>> list(extract(numpy.eye(2, dtype=bool)))
+    >>> list(phrase_spans(numpy.eye(2, dtype=bool)))
     [((0, 1), (0, 1)), ((0, 2), (0, 2)), ((1, 2), (1, 2))]
     """
     rows = len(matrix)
     for a in range(rows):
-        for b in range(a + 1, min(a + longest, rows) + 1):
+        for b in range(a + 1, min(a + max_length, rows) + 1):
             linked = matrix[a:b].any(axis=0).nonzero()[0]
             if not len(linked):
                 continue
             c, d = int(linked[0]), int(linked[-1]) + 1
-            if d - c > longest or matrix[:a, c:d].any() or matrix[b:, c:d].any():
+            if d - c > max_length or matrix[:a, c:d].any() or matrix[b:, c:d].any():
                 continue
             yield (a, b), (c, d)
 
 
-def _log(count: int, total: int) -> float:
+def _log_probability(count: int, total: int) -> float:
     return max(math.log(count / total), FLOOR) if count else FLOOR

@@ -1,4 +1,4 @@
-"""A lexical table: each word to its likeliest translation. The weakest translator there is, and a help to others."""
+"""A lexicon maps each word to its most likely translation: the weakest translation model, and a help to others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError, need
 from mtloop.core.types import Fields
-from mtloop.smt.card import CARD, Card, read_words
+from mtloop.smt.card import CARD_FILE, SmtModelCard, read_tokeniser
 from mtloop.smt.tokens import SmtTokeniser
 
 Lookup = Callable[[str], str | None]
@@ -17,28 +17,29 @@ Lookup = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words of a source, each looked up on its own; what is not in the table stays as it is.
+    """Translates word by word; copies words that are not in the lexicon.
 
     >>> Lexicon({"file": "Datei"}.get).translate("Save the file.")
     'Save the Datei.'
     """
 
     lookup: Lookup
-    words: SmtTokeniser = field(default_factory=SmtTokeniser)
+    tokeniser: SmtTokeniser = field(default_factory=SmtTokeniser)
 
     @classmethod
     def read(cls, path: str | Path) -> Lexicon:
-        """That of a statistical model's folder, or a file: a word, a tab, its translation, a line each."""
+        """Read the lexicon of an SMT model folder, or a file with a word, a tab and its translation on each line."""
         path = Path(path)
-        return _of_model(path) if path.is_dir() or (path / CARD).exists() else _of_file(path)
+        return _read_model(path) if path.is_dir() or (path / CARD_FILE).exists() else _read_file(path)
 
     def translate(self, source: str) -> str:
-        """Word by word, in the order of the source."""
-        return self.words.write((self.lookup(word) or word for word in self.words.read(source)), source)
+        """Translate word by word, in the order of the source."""
+        words = self.tokeniser.tokenise_source(source)
+        return self.tokeniser.detokenise((self.lookup(word) or word for word in words), source)
 
 
-class WordByWord:
-    """The table as the only model (`Adapting`); never learns."""
+class LexiconOnly:
+    """A `TranslationSystem` whose only model is a lexicon; never learns."""
 
     learns = False
 
@@ -52,27 +53,27 @@ class WordByWord:
         return False
 
 
-def _of_model(folder: Path) -> Lexicon:
-    """The lexical part of the model that explains targets by sources: p(target word | source word)."""
-    Card.read(folder)
+def _read_model(folder: Path) -> Lexicon:
+    """Read the lexical part of the inverse alignment model: p(target word | source word)."""
+    SmtModelCard.read(folder)
     model = need("thot.alignment", "smt").HmmAlignmentModel()
     if not model.load(str(folder / "tm_invswm")):
-        raise InputError("Thot cannot read the lexical model here; train it again", path=folder)
+        raise InputError("Thot cannot read the lexical model in this folder; train it again", path=folder)
 
     @cache
     def lookup(word: str) -> str | None:
-        """Thot lists all translations of a word to find one: once for each word is enough."""
+        """Cached, because Thot lists all translations of a word to find one."""
         found = model.get_translations(model.get_src_word_index(word)) if model.src_word_exists(word) else ()
         return max(((p, model.get_trg_word(index)) for index, p in found), default=(0.0, None))[1]
 
-    return Lexicon(lookup, read_words(folder))
+    return Lexicon(lookup, read_tokeniser(folder))
 
 
-def _of_file(path: Path) -> Lexicon:
+def _read_file(path: Path) -> Lexicon:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        message = f"no lexical table can be read ({getattr(error, 'strerror', None) or error}); give the folder of an"
+        message = f"cannot read a lexicon ({getattr(error, 'strerror', None) or error}); give the folder of an"
         raise InputError(f"{message} SMT model, or a file of words and translations", path=path) from error
     table: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):

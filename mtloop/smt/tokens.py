@@ -1,4 +1,4 @@
-"""The words that Thot counts: text cut as `text.cut` does it, in the case that words have inside sentences."""
+"""The tokens of SMT models: reversible tokens whose first word is truecased."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from mtloop.text.reversible import is_word, join, split
+from mtloop.text.reversible import detokenise, is_word, tokenise_reversibly
 
 
 @dataclass(frozen=True)
-class Casing:
-    """The case that words have inside sentences, given back to those that open one."""
+class FirstWordTruecaser:
+    """Gives the first word of a sentence the case that it has inside sentences; `forms` maps lowercase to that form."""
 
     forms: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]]) -> Casing:
-        """Counted over words that follow a word: after a sign, a new sentence may begin."""
+    def of(cls, sentences: Iterable[Sequence[str]]) -> FirstWordTruecaser:
+        """Count forms of words that follow a word: after punctuation a new sentence may begin."""
         counts: dict[str, Counter[str]] = {}
         for tokens in sentences:
             for before, token in pairwise(tokens):
@@ -29,7 +29,7 @@ class Casing:
 
     def __call__(self, tokens: list[str]) -> list[str]:
         """
-        >>> Casing({"save": "save", "ok": "OK"})(["Save", "the", "file"])
+        >>> FirstWordTruecaser({"save": "save", "ok": "OK"})(["Save", "the", "file"])
         ['save', 'the', 'file']
         """
         return [self.forms.get(tokens[0].lower(), tokens[0]), *tokens[1:]] if tokens else []
@@ -37,24 +37,24 @@ class Casing:
 
 @dataclass(frozen=True)
 class SmtTokeniser:
-    """Both sides of a language pair."""
+    """Tokenises both sides of a language pair, with one truecaser for each side."""
 
-    source: Casing = field(default_factory=Casing)
-    target: Casing = field(default_factory=Casing)
+    source: FirstWordTruecaser = field(default_factory=FirstWordTruecaser)
+    target: FirstWordTruecaser = field(default_factory=FirstWordTruecaser)
 
-    def read(self, text: str) -> list[str]:
-        return self.source(split(text))
+    def tokenise_source(self, text: str) -> list[str]:
+        return self.source(tokenise_reversibly(text))
 
-    def read_target(self, text: str) -> list[str]:
-        return self.target(split(text))
+    def tokenise_target(self, text: str) -> list[str]:
+        return self.target(tokenise_reversibly(text))
 
-    def write(self, tokens: Iterable[str], source: str) -> str:
-        """The translation as text; it opens with a capital where its source does."""
-        text = join(tokens)
+    def detokenise(self, tokens: Iterable[str], source: str) -> str:
+        """Return the translation as text; its first letter becomes a capital if that of `source` is one."""
+        text = detokenise(tokens)
         first = next((c for c in source if c.isalpha()), "")
-        return _capital(text) if first.isupper() else text
+        return _capitalise(text) if first.isupper() else text
 
 
-def _capital(text: str) -> str:
-    place = next((i for i, c in enumerate(text) if c.isalpha()), None)
-    return text if place is None else text[:place] + text[place].upper() + text[place + 1 :]
+def _capitalise(text: str) -> str:
+    index = next((i for i, c in enumerate(text) if c.isalpha()), None)
+    return text if index is None else text[:index] + text[index].upper() + text[index + 1 :]

@@ -1,1 +1,1 @@
-"""Tokenisation, truecasing, stop words and subwords: one home for all who need them."""
+"""Text processing: tokenisation, truecasing, stop words, subwords and text files."""

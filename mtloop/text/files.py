@@ -1,7 +1,7 @@
-"""Files as they come: packed or not, and text that is strictly UTF-8, one segment a line.
+"""Reading files, compressed or not; text must be valid UTF-8 with one segment per line.
 
-A byte-order mark and CRLF are accepted. A line ends at a newline only: the other characters that
-`str.splitlines` breaks at (U+2028, form feed, ...) stand inside segments and would shift every line after them.
+A byte-order mark and CRLF are accepted. A line ends at a newline only. `str.splitlines` also breaks at U+2028, form
+feed and others; these occur inside segments, and a break there would shift all following lines.
 """
 
 from __future__ import annotations
@@ -22,93 +22,93 @@ from mtloop.core.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-LONGEST_LINE = 1 << 26  # no segment is longer, but an archive may unpack to one endless line
-LARGEST_WHOLE = 1 << 28  # for the formats that have to be in memory all at once
+MAX_LINE_BYTES = 1 << 26  # no segment is longer; protects against archives that decompress to one huge line
+MAX_FILE_BYTES = 1 << 28  # for formats that must be read into memory as a whole
 _CHUNK = 1 << 18
-_ZSTANDARD_CHUNK = 1 << 10  # unpacks to 32 MB at the very most
+_ZSTANDARD_CHUNK = 1 << 10  # decompresses to 32 MB at most
 
 
 class ArchiveError(Exception):
-    """What the libraries have no exception of their own for: an archive that cannot be unpacked."""
+    """An archive cannot be decompressed; for faults without an exception in the libraries."""
 
 
-_DAMAGE = (ArchiveError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_ARCHIVE_ERRORS = (ArchiveError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
-def kind_of(path: str | Path) -> str:
-    """The suffix that tells the format, without that of the packing.
+def format_suffix(path: str | Path) -> str:
+    """Return the suffix of the file format in lower case, without the suffix of the compression.
 
-    >>> kind_of("manual.en-de.TSV.xz")
+    >>> format_suffix("manual.en-de.TSV.xz")
     '.tsv'
     """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in UNPACK:
+    if suffixes and suffixes[-1] in DECOMPRESSORS:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
 
 
 def open_bytes(path: str | Path) -> io.BufferedReader:
-    """Open a file to read, unpacking `.gz`, `.xz` and `.zst`; every failure, also later, is an `InputError`."""
+    """Open a file for reading and decompress `.gz`, `.xz` and `.zst`; opening and reading raise only `InputError`."""
     path = Path(path)
     try:
-        packed = path.open("rb")
+        file = path.open("rb")
     except (OSError, ValueError) as error:
-        raise InputError(_refusal(path, error), path=path) from error
-    unpack = UNPACK.get(path.suffix.lower())
-    return io.BufferedReader(_Unpacked(unpack(packed) if unpack else packed, packed, path), _CHUNK)
+        raise InputError(_open_error(path, error), path=path) from error
+    decompress = DECOMPRESSORS.get(path.suffix.lower())
+    return io.BufferedReader(_InputStream(decompress(file) if decompress else file, file, path), _CHUNK)
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """A whole file, for the parsers that want it so."""
+    """Return the decompressed content of a file; raise InputError if it is empty or larger than MAX_FILE_BYTES."""
     with open_bytes(path) as file:
-        content = file.read(LARGEST_WHOLE + 1)
+        content = file.read(MAX_FILE_BYTES + 1)
     if not content:
         raise InputError("the file is empty", path=path)
-    if len(content) > LARGEST_WHOLE:
-        raise InputError(f"larger than {LARGEST_WHOLE >> 20} MB unpacked; split it, or use .tmx or .tsv", path=path)
+    if len(content) > MAX_FILE_BYTES:
+        raise InputError(f"larger than {MAX_FILE_BYTES >> 20} MB unpacked; split it, or use .tmx or .tsv", path=path)
     return content
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """The lines of a text file; empty lines count, the newline at its end makes no line of its own."""
-    return list(lines(path))
+    """Return the lines of a text file, including empty ones; a newline at the end of the file adds no line."""
+    return list(iter_lines(path))
 
 
-def lines(path: str | Path) -> Iterator[str]:
-    """The same, one at a time."""
+def iter_lines(path: str | Path) -> Iterator[str]:
+    """Yield the lines of a text file one at a time, like `read_lines`."""
     with open_bytes(path) as file:
-        raws = iter(partial(file.readline, LONGEST_LINE + 1), b"")
-        first = next(raws, b"").removeprefix(codecs.BOM_UTF8)
+        raw_lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
+        first = next(raw_lines, b"").removeprefix(codecs.BOM_UTF8)
         if not first:
             raise InputError("the file is empty", path=path)
-        for number, raw in enumerate(chain([first], raws), start=1):
+        for number, raw in enumerate(chain([first], raw_lines), start=1):
             yield decode_line(raw, path, number)
 
 
 def decode_line(raw: bytes, path: str | Path, number: int) -> str:
-    """A line as text, without its end; what is no UTF-8 is refused with where it stands."""
+    """Return a line as text without its line end; raise InputError, with the position, if it is not valid UTF-8."""
     return _decode(raw, path, number).removesuffix("\n").removesuffix("\r")
 
 
 def _decode(raw: bytes, path: str | Path, number: int) -> str:
-    if len(raw) > LONGEST_LINE:
-        raise InputError(f"line is longer than {LONGEST_LINE >> 20} MB; is this a text file?", path=path, line=number)
+    if len(raw) > MAX_LINE_BYTES:
+        raise InputError(f"line is longer than {MAX_LINE_BYTES >> 20} MB; is this a text file?", path=path, line=number)
     if 0 in raw:
-        raise InputError(f"NUL byte in column {raw.index(0) + 1}; {_advice(raw)}", path=path, line=number)
+        raise InputError(f"NUL byte in column {raw.index(0) + 1}; {_encoding_hint(raw)}", path=path, line=number)
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        where = f"byte 0x{raw[error.start]:02x} in column {error.start + 1}"
-        raise InputError(f"invalid UTF-8 ({where}); {_advice(raw)}", path=path, line=number) from error
+        position = f"byte 0x{raw[error.start]:02x} in column {error.start + 1}"
+        raise InputError(f"invalid UTF-8 ({position}); {_encoding_hint(raw)}", path=path, line=number) from error
 
 
-def _advice(raw: bytes) -> str:
+def _encoding_hint(raw: bytes) -> str:
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "it looks like UTF-16, save it as UTF-8: iconv -f UTF-16 -t UTF-8"
     return "expected a text file in UTF-8"
 
 
-def _refusal(path: Path, error: OSError | ValueError) -> str:
+def _open_error(path: Path, error: OSError | ValueError) -> str:
     if isinstance(error, IsADirectoryError | PermissionError) and path.is_dir():
         return "is a directory; expected a file"
     if isinstance(error, FileNotFoundError):
@@ -116,17 +116,17 @@ def _refusal(path: Path, error: OSError | ValueError) -> str:
     return f"cannot be opened: {getattr(error, 'strerror', None) or error}"
 
 
-class _Source(Protocol):
+class _ReadStream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
     def close(self) -> None: ...
 
 
-class _Unpacked(io.RawIOBase):
-    """A stream whose failures name the file: a damaged archive shows itself only while it is read."""
+class _InputStream(io.RawIOBase):
+    """A stream that turns read errors into InputError; damage in an archive is only found while reading it."""
 
-    def __init__(self, stream: _Source, packed: _Source, path: Path) -> None:
-        self._stream, self._packed, self._path = stream, packed, path
+    def __init__(self, stream: _ReadStream, file: _ReadStream, path: Path) -> None:
+        self._stream, self._file, self._path = stream, file, path
 
     def readable(self) -> bool:
         return True
@@ -139,43 +139,43 @@ class _Unpacked(io.RawIOBase):
 
     def close(self) -> None:
         self._stream.close()
-        self._packed.close()
+        self._file.close()
         super().close()
 
     def _read(self, size: int) -> bytes:
         try:
             return self._stream.read(size)
-        except _DAMAGE as error:
-            message = f"damaged, cut short, or not a {self._path.suffix} file at all ({error}); get or pack it again"
+        except _ARCHIVE_ERRORS as error:
+            message = f"damaged, incomplete, or not a {self._path.suffix} file ({error}); download or compress it again"
             raise InputError(message, path=self._path) from error
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror or error}", path=self._path) from error
 
 
 class _Zstandard:
-    """Zstandard as a stream. The library's own stream takes a file cut short for its end; this one does not."""
+    """A Zstandard stream that detects incomplete files; the stream of the library treats them as complete."""
 
-    def __init__(self, packed: IO[bytes]) -> None:
-        self._pieces = _zstandard_pieces(packed)
-        self._piece = io.BytesIO()
+    def __init__(self, file: IO[bytes]) -> None:
+        self._chunks = _decompress_zstandard(file)
+        self._chunk = io.BytesIO()
 
     def read(self, size: int, /) -> bytes:
-        while not (data := self._piece.read(size)):
-            piece = next(self._pieces, None)
-            if piece is None:
+        while not (data := self._chunk.read(size)):
+            chunk = next(self._chunks, None)
+            if chunk is None:
                 return b""
-            self._piece = io.BytesIO(piece)
+            self._chunk = io.BytesIO(chunk)
         return data
 
     def close(self) -> None:
-        self._pieces.close()
+        self._chunks.close()
 
 
-def _zstandard_pieces(packed: IO[bytes]) -> Generator[bytes, None, None]:
+def _decompress_zstandard(file: IO[bytes]) -> Generator[bytes, None, None]:
     import zstandard
 
     frame = None
-    while rest := packed.read(_ZSTANDARD_CHUNK):
+    while rest := file.read(_ZSTANDARD_CHUNK):
         while rest:
             frame = frame or zstandard.ZstdDecompressor().decompressobj()
             try:
@@ -184,10 +184,10 @@ def _zstandard_pieces(packed: IO[bytes]) -> Generator[bytes, None, None]:
                 raise ArchiveError(str(error)) from error
             rest, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
     if frame is not None:
-        raise ArchiveError("the last frame is not complete")
+        raise ArchiveError("the last frame is incomplete")
 
 
-UNPACK: dict[str, Callable[[IO[bytes]], _Source]] = {
+DECOMPRESSORS: dict[str, Callable[[IO[bytes]], _ReadStream]] = {
     ".gz": lambda file: gzip.GzipFile(fileobj=file),
     ".xz": lzma.LZMAFile,
     ".zst": _Zstandard,

@@ -1,31 +1,31 @@
-"""What others wrote, made fit to stand in a message of one line."""
+"""Text from files and other libraries, shortened for one-line messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-LONGEST = 200
-LONGEST_NAME = 40
+MAX_LENGTH = 200  # characters of a message
+MAX_NAME_LENGTH = 40  # characters of a name
 
 
 def one_line(text: object) -> str:
-    """An error message of another library.
+    """Return an error message as one line of at most MAX_LENGTH characters; the type name if it is empty.
 
     >>> one_line(ValueError("bad\\n  magic"))
     'bad magic'
     """
-    return _short(str(text), LONGEST) or type(text).__name__
+    return _truncate(str(text), MAX_LENGTH) or type(text).__name__
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names out of a file; what stands where a name should be may be a sentence.
+def join_names(names: Iterable[str]) -> str:
+    """Return names from a file as a comma-separated list; each is shortened, for it may be a whole sentence.
 
-    >>> listed(["source", "target"])
+    >>> join_names(["source", "target"])
     'source, target'
     """
-    return ", ".join(_short(name, LONGEST_NAME) for name in names)
+    return ", ".join(_truncate(name, MAX_NAME_LENGTH) for name in names)
 
 
-def _short(text: str, longest: int) -> str:
+def _truncate(text: str, max_length: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"

@@ -1,4 +1,4 @@
-"""Moses' tokeniser, normaliser and truecaser, through sacremoses."""
+"""The tokeniser, punctuation normaliser and truecaser of Moses (library sacremoses)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _tokeniser(language: str) -> Any:
 
 
 def tokenise(text: str, language: str) -> list[str]:
-    """Moses tokens as they are written: nothing escaped, nothing split at hyphens.
+    """Return the Moses tokens, without escaping and without splitting at hyphens.
 
     >>> tokenise("Klicken Sie auf „OK“.", "de")
     ['Klicken', 'Sie', 'auf', '„', 'OK', '“', '.']
@@ -31,7 +31,7 @@ def _normaliser(language: str) -> Any:
 
 
 def normalise(text: str, language: str) -> str:
-    """Punctuation as Moses' normalize-punctuation.perl has it.
+    """Normalise punctuation like normalize-punctuation.perl of Moses.
 
     >>> normalise("Click “OK” – then “Close”", "en")
     'Click "OK" - then "Close"'
@@ -40,7 +40,7 @@ def normalise(text: str, language: str) -> str:
 
 
 def base_language(code: str) -> str:
-    """The language of a code, without region or case.
+    """Return a language code in lower case and without its region.
 
     >>> base_language("de_AT"), base_language("DE")
     ('de', 'de')
@@ -49,7 +49,7 @@ def base_language(code: str) -> str:
 
 
 class Truecaser:
-    """Gives each word the case it has most often inside sentences of a training text."""
+    """Changes each token to its most frequent case inside the sentences of a training text."""
 
     def __init__(self, texts: Iterable[str], language: str) -> None:
         from sacremoses import MosesTruecaser

@@ -1,4 +1,4 @@
-"""Stop words: the stopwords-iso lists (58 languages), or a file of one's own."""
+"""Stop words: the stopwords-iso lists (58 languages), or any list of words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mtloop.text.moses import base_language
 
 @dataclass(frozen=True)
 class StopWords:
-    """Words that carry no content, matched without regard to case.
+    """Words without content, compared case-insensitively; `name` appears in metric signatures.
 
     >>> "Der" in StopWords.of_language("de")
     True
@@ -25,16 +25,17 @@ class StopWords:
 
     @classmethod
     def of_language(cls, language: str) -> StopWords:
-        """The stopwords-iso list of a language, by its two-letter code ("de", also "de-AT")."""
+        """Return the stopwords-iso list of a language, by its two-letter code ("de", also "de-AT")."""
         import stopwordsiso
 
         code = base_language(language)
         if not stopwordsiso.has_lang(code):
             known = ", ".join(sorted(stopwordsiso.langs()))
-            own = "mtloop score and report take a list of your own: --stopwords FILE"
-            raise InputError(f"no stop list for language {language!r}; known: {known} ({own})")
+            hint = "for another language, pass a word list to mtloop score or report: --stopwords FILE"
+            raise InputError(f"no stop list for language {language!r}; known: {known}; {hint}")
         return cls.of_words(stopwordsiso.stopwords(code), f"iso-{code}")
 
     @classmethod
     def of_words(cls, words: Iterable[str], name: str) -> StopWords:
+        """Return a list of these words; blank entries are ignored."""
         return cls(frozenset(word.strip().casefold() for word in words if word.strip()), name)

@@ -1,4 +1,4 @@
-"""What counts as a word when one asks whether it was learned."""
+"""The units that adaptation metrics such as recall count: content words or subwords."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mtloop.text.stopwords import StopWords
 
 
 class Units(Protocol):
-    """The set of units in a text; `signature` says how they were found."""
+    """Returns the set of units in a text; `signature` describes the extraction."""
 
     @property
     def signature(self) -> str: ...
@@ -22,7 +22,9 @@ class Units(Protocol):
 
 @dataclass(frozen=True)
 class ContentWords:
-    """Moses tokens, truecased if there is a truecaser, that hold a letter and are no stop words.
+    """Moses tokens that contain a letter and are not stop words; truecased if `truecaser` is given.
+
+    `letterless`: also count tokens without a letter, such as numbers.
 
     >>> sorted(ContentWords("en", StopWords.of_words(["the"], "mine"))("The dog bites the 3 men."))
     ['bites', 'dog', 'men']
@@ -37,7 +39,7 @@ class ContentWords:
         tokens = tokenise(text, self.language)
         if self.truecaser is not None:
             tokens = self.truecaser(tokens)
-        return frozenset(token for token in tokens if self._counts(token))
+        return frozenset(token for token in tokens if self._is_content(token))
 
     @property
     def signature(self) -> str:
@@ -47,12 +49,12 @@ class ContentWords:
             f"tok:moses-{base_language(self.language)}|case:{case}|stop:{self.stopwords.name}|letterless:{letterless}"
         )
 
-    def _counts(self, token: str) -> bool:
+    def _is_content(self, token: str) -> bool:
         return token not in self.stopwords and (self.letterless or any(map(str.isalpha, token)))
 
 
 class Subwords:
-    """Every piece of a SentencePiece model, stop words and punctuation included (the 2019 paper's Table 4)."""
+    """All SentencePiece pieces, including stop words and punctuation (Table 4 of the 2019 paper)."""
 
     def __init__(self, model: str | Path) -> None:
         self._pieces = _load(Path(model))
@@ -70,8 +72,8 @@ def _load(model: Path) -> Any:
     import sentencepiece
 
     if not model.is_file():
-        raise InputError("no such SentencePiece model", path=model)
+        raise InputError("no such SentencePiece model; expected a .model or .spm file", path=model)
     try:
         return sentencepiece.SentencePieceProcessor(model_file=str(model))
     except RuntimeError as error:
-        raise InputError("not a SentencePiece model", path=model) from error
+        raise InputError("not a SentencePiece model; expected a .model or .spm file", path=model) from error

@@ -12,37 +12,37 @@ SEGMENTS = [Segment(str(i), f"Satz {i}") for i in range(1, 5)]
 
 
 class Echo:
-    """Says the source, and remembers how often it was taught."""
+    """Returns the source and the number of its lessons."""
 
     def __init__(self) -> None:
-        self.taught_ = 0
+        self.lessons_ = 0
 
     def propose(self, segment: Segment) -> Proposal:
-        return Proposal(segment, f"{segment.source} {self.taught_}")
+        return Proposal(segment, f"{segment.source} {self.lessons_}")
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
-        self.taught_ += 1
+        self.lessons_ += 1
         return Learned(updates=1)
 
     def save(self, folder: Path) -> None:
-        (folder / "taught").write_text(str(self.taught_))
+        (folder / "lessons").write_text(str(self.lessons_))
 
     def load(self, folder: Path) -> None:
-        self.taught_ = int((folder / "taught").read_text())
+        self.lessons_ = int((folder / "lessons").read_text())
 
 
-class MarkedByProposing(Echo):
+class ChangedByPropose(Echo):
     def propose(self, segment: Segment) -> Proposal:
-        self.taught_ += 1
+        self.lessons_ += 1
         return super().propose(segment)
 
 
-class ForgetsOnLoading(Echo):
+class LoadsNothing(Echo):
     def load(self, folder: Path) -> None:
-        self.taught_ = 0
+        self.lessons_ = 0
 
 
-class NeedsItsOwnObjects(Echo):
+class NeedsIdenticalProposals(Echo):
     def __init__(self) -> None:
         super().__init__()
         self.pending_: dict[int, Proposal] = {}
@@ -62,15 +62,15 @@ def test_good_learners_pass(make: type[Echo]) -> None:
     check_learner(make, SEGMENTS)
 
 
-@pytest.mark.parametrize("make", [MarkedByProposing, ForgetsOnLoading, NeedsItsOwnObjects])
+@pytest.mark.parametrize("make", [ChangedByPropose, LoadsNothing, NeedsIdenticalProposals])
 def test_learners_that_break_the_contract_are_caught(make: type[Echo]) -> None:
     with pytest.raises((AssertionError, KeyError)):
         check_learner(make, SEGMENTS)
 
 
-def test_a_kind_of_feedback_that_is_none_is_found() -> None:
+def test_a_type_that_is_not_feedback_is_caught() -> None:
     class Strange(Echo):
         learns_from = (str,)
 
-    with pytest.raises(AssertionError, match="learns_from names"):
+    with pytest.raises(AssertionError, match="learns_from must list"):
         check_learner(Strange, SEGMENTS)

@@ -15,10 +15,10 @@ from mtloop.metrics.base import Array, Ratio
 STEPS = make_steps(["a b", "", "c d e", "a"], ["a b", "b", "c d", "b"])
 
 
-class Longer(Ratio):
-    """Keeps every promise: hypothesis characters for 100 of the reference."""
+class LengthRatio(Ratio):
+    """Fulfils the contract: hypothesis characters per 100 reference characters."""
 
-    name = "longer"
+    name = "length-ratio"
     signature = "unit:character"
 
     def rows(self, steps: Sequence[Step]) -> Array:
@@ -27,7 +27,7 @@ class Longer(Ratio):
 
 
 class Plain:
-    """The smallest metric there is: only a name and a score."""
+    """The minimal metric: only a name and a score."""
 
     name = "plain"
 
@@ -35,24 +35,24 @@ class Plain:
         return Score(self.name, float(len(steps)), "count:steps")
 
 
-class Nameless(Longer):
+class Nameless(LengthRatio):
     name = ""
 
 
-class Loud(Longer):
-    name = "Longer, louder"
+class InvalidName(LengthRatio):
+    name = "Length, ratio"
 
 
-class Unsigned(Longer):
+class Unsigned(LengthRatio):
     signature = " "
 
 
-class Infinite(Longer):
+class InfiniteScore(LengthRatio):
     def aggregate(self, sums: Array) -> Array:
         return np.full(len(sums), math.inf)
 
 
-class Fickle(Longer):
+class Unrepeatable(LengthRatio):
     calls = 0
 
     def rows(self, steps: Sequence[Step]) -> Array:
@@ -60,7 +60,7 @@ class Fickle(Longer):
         return super().rows(steps) * [self.calls, 1]
 
 
-class Counting(Longer):
+class ChangingSignature(LengthRatio):
     calls = 0
 
     @property
@@ -69,36 +69,36 @@ class Counting(Longer):
         return f"call:{self.calls}"
 
 
-class Meddling(Longer):
+class ChangesSteps(LengthRatio):
     def rows(self, steps: Sequence[Step]) -> Array:
         for step in steps:
             step.proposal.memo["seen"] = True  # type: ignore[index]
         return super().rows(steps)
 
 
-class Proud(Longer):
+class FailsOnEmpty(LengthRatio):
     def rows(self, steps: Sequence[Step]) -> Array:
         if not all(step.proposal.text for step in steps[:1]):
-            raise ValueError("nothing to say?")
+            raise ValueError("empty translation")
         return super().rows(steps)
 
 
-class Impatient(Longer):
+class OrderDependent(LengthRatio):
     def rows(self, steps: Sequence[Step]) -> Array:
         return super().rows(steps) / np.arange(1, len(steps) + 1)[:, None] ** [2, 1]
 
 
-class Unwritable(Longer):
+class NoJson(LengthRatio):
     def score_rows(self, rows: Array) -> Score:
         return replace(super().score_rows(rows), detail={"sums": rows.sum(axis=0)})  # type: ignore[dict-item]
 
 
-class Skipping(Longer):
+class MissingRows(LengthRatio):
     def rows(self, steps: Sequence[Step]) -> Array:
         return super().rows([step for step in steps if step.proposal.text])
 
 
-class Gappy(Longer):
+class NanRows(LengthRatio):
     def rows(self, steps: Sequence[Step]) -> Array:
         return np.where(super().rows(steps) == 0, math.nan, super().rows(steps))
 
@@ -106,49 +106,49 @@ class Gappy(Longer):
         return super().aggregate(np.nan_to_num(sums))
 
 
-class Foresighted(Longer):
+class DependsOnLength(LengthRatio):
     def rows(self, steps: Sequence[Step]) -> Array:
         return super().rows(steps) * [len(steps), 1]
 
 
-class Boastful(Longer):
+class ConstantScore(LengthRatio):
     def score(self, steps: Sequence[Step]) -> Score:
         return Score(self.name, 100.0, self.signature)
 
 
-@pytest.mark.parametrize("metric", [Longer(), Plain()], ids=lambda metric: metric.name)
-def test_a_metric_that_keeps_its_promises_passes(metric: Longer | Plain) -> None:
+@pytest.mark.parametrize("metric", [LengthRatio(), Plain()], ids=lambda metric: metric.name)
+def test_a_metric_that_fulfils_the_contract_passes(metric: LengthRatio | Plain) -> None:
     check_metric(metric, STEPS)
 
 
 @pytest.mark.parametrize(
-    ("metric", "said"),
+    ("metric", "message"),
     [
         (Nameless(), "needs a name"),
-        (Loud(), "expected lower case"),
+        (InvalidName(), "expected lower case"),
         (Unsigned(), "signature is empty"),
-        (Infinite(), "infinite"),
-        (Fickle(), "scored twice"),
-        (Unwritable(), "written as JSON"),
-        (Counting(), "signature changes"),
-        (Meddling(), "changed the steps"),
-        (Impatient(), "another order"),
-        (Skipping(), "3 rows for 4 steps"),
-        (Gappy(), "not finite"),
-        (Foresighted(), "a prefix scores otherwise"),
-        (Boastful(), "not that of the summed rows"),
+        (InfiniteScore(), "infinite"),
+        (Unrepeatable(), "scored twice"),
+        (NoJson(), "written as JSON"),
+        (ChangingSignature(), "signature changes"),
+        (ChangesSteps(), "changed the steps"),
+        (OrderDependent(), "another order"),
+        (MissingRows(), "3 rows for 4 steps"),
+        (NanRows(), "not finite"),
+        (DependsOnLength(), "the score of a prefix differs"),
+        (ConstantScore(), "not the aggregate of the summed rows"),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Longer) else "",
+    ids=lambda value: type(value).__name__ if isinstance(value, LengthRatio) else "",
 )
-def test_a_broken_promise_is_named(metric: Longer, said: str) -> None:
-    with pytest.raises(AssertionError, match=said):
+def test_a_violation_is_described(metric: LengthRatio, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
         check_metric(metric, make_steps(["a b", "", "c d e", "a"], ["a b", "b", "c d", "b"]))
 
 
-def test_silence_is_no_error() -> None:
-    with pytest.raises(ValueError, match="nothing to say"):
-        check_metric(Proud(), STEPS, ordered=True)
+def test_empty_translations_must_not_raise() -> None:
+    with pytest.raises(ValueError, match="empty translation"):
+        check_metric(FailsOnEmpty(), STEPS, ordered=True)
 
 
-def test_order_may_matter_if_the_caller_says_so() -> None:
-    check_metric(Impatient(), STEPS, ordered=True)
+def test_order_may_matter_with_ordered() -> None:
+    check_metric(OrderDependent(), STEPS, ordered=True)

@@ -1,4 +1,4 @@
-"""Calling the command line as a user does, in this process."""
+"""Fixtures that call the command line in this process."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.said import Said
+from helpers.command_result import CommandResult
 
 from mtloop.cli import main
 
 
 @pytest.fixture
-def mtloop(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
-    def call(*arguments: object) -> Said:
+def mtloop(capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
+    def call(*arguments: object) -> CommandResult:
         code = 0
         try:
             main([str(argument) for argument in arguments])
         except SystemExit as stop:
             code = int(stop.code or 0)
-        return Said(code, *capsys.readouterr())
+        return CommandResult(code, *capsys.readouterr())
 
     return call
 
@@ -36,7 +36,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """The 2019 paper's Figure 1."""
+    """The example in Figure 1 of the 2019 paper."""
     (tmp_path / "ref.txt").write_text("The dog bites the lady\nThe man bites the dog\n")
     (tmp_path / "hyp.txt").write_text("A terrier bites the person\nThe dog bites the man\n")
     (tmp_path / "stop.txt").write_text("the\na\n")

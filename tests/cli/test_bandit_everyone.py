@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from helpers.said import Said
+from helpers.command_result import CommandResult
 from helpers.tiny_marian import write_tiny
 from helpers.tiny_smt import known_pairs, stream_pairs, write_stream, write_tiny_smt
 from helpers.tiny_words import write_tiny_words
@@ -15,7 +15,7 @@ from mtloop.methods.oracles import INFORMED_METHODS
 from mtloop.methods.registry import BANDIT_METHODS
 from mtloop.methods.word_level import WORD_METHODS
 
-Mtloop = Callable[..., Said]
+Mtloop = Callable[..., CommandResult]
 EVERYONE = ["copy-source", "baseline", "smt-baseline", *BANDIT_METHODS, *WORD_METHODS, *INFORMED_METHODS]
 
 
@@ -26,12 +26,13 @@ def test_all_learners_in_one_table(mtloop: Mtloop, tmp_path: Path) -> None:
     models += ("--word-model", write_tiny_words(tmp_path / "words", steps=20))
     task = write_stream(tmp_path / "task.tsv", stream_pairs()[:5])
     general = write_stream(tmp_path / "general.tsv", known_pairs())
-    settings = ("--set", f"general={general}", "--set", "every=2", "--set", "select=2", "--set", "size=5")
+    adaptation = ("--set", f"general_data={general}", "--set", "selection_interval=2", "--set", "selected_pairs=2")
+    settings = (*adaptation, "--set", "nbest_size=5")
     out = tmp_path / "out"
     shown = ("--held-out", 1, "--blocks", 2, "--oracle", "smt-oracle", "--jobs", 1, "--out", out)
-    said = mtloop("bandit", "--task", task, "--methods", ",".join(EVERYONE), *models, *settings, *shown)
-    assert said.code == 0, said.err
-    rows = {line.split()[0]: line for line in said.out.splitlines() if line.split()}
+    result = mtloop("bandit", "--task", task, "--methods", ",".join(EVERYONE), *models, *settings, *shown)
+    assert result.code == 0, result.err
+    rows = {line.split()[0]: line for line in result.out.splitlines() if line.split()}
     assert set(EVERYONE) <= rows.keys()
     for method in EVERYONE:
         assert len(Trace.read(out / f"{method}.jsonl").steps) == 4 + 2, method

@@ -1,4 +1,4 @@
-"""`mtloop campaign` and `mtloop rate`, also when killed."""
+"""`mtloop campaign` and `mtloop rate`, also after a kill."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from helpers.said import Said
+from helpers.command_result import CommandResult
 
 QUALITY = ("ours", "theirs", "third", "fourth", "fifth")
 
 
-def create(mtloop: Callable[..., Said], folder: Path, segments: int = 12) -> Path:
+def create(mtloop: Callable[..., CommandResult], folder: Path, segments: int = 12) -> Path:
     (folder / "src.txt").write_text("".join(f"source {i}\n" for i in range(segments)))
     systems = []
     for name in QUALITY:
         (folder / f"{name}.txt").write_text("".join(f"text {QUALITY.index(name)} {i}\n" for i in range(segments)))
         systems += ["--system", f"{name}={folder / name}.txt"]
-    said = mtloop("campaign", "create", "--source", folder / "src.txt", *systems, "--out", folder / "c")
-    assert said.code == 0, said.err
+    result = mtloop("campaign", "create", "--source", folder / "src.txt", *systems, "--out", folder / "c")
+    assert result.code == 0, result.err
     return folder / "c"
 
 
@@ -28,7 +28,7 @@ def rate(folder: Path, keys: str) -> str:
     return subprocess.run(command, input=keys, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def test_killed_in_the_middle_of_rating_nothing_is_lost(mtloop: Callable[..., Said], tmp_path: Path) -> None:
+def test_no_rating_is_lost_when_rate_is_killed(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path)
     command = [sys.executable, "-m", "mtloop", "rate", str(folder), "--rater", "kim"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -46,33 +46,33 @@ def test_killed_in_the_middle_of_rating_nothing_is_lost(mtloop: Callable[..., Sa
     process.stdout.close()
     trace = folder / "ratings" / "kim.jsonl"
     with trace.open("ab") as file:
-        file.write(b'{"kind":"step","index":3,"prop')  # and the machine died while writing the next
+        file.write(b'{"kind":"step","index":3,"prop')  # a line that was only partly written
     assert "after 4 ratings" in rate(folder, "70\nq\n")
     exported = mtloop("campaign", "export", folder).out.splitlines()
     assert [line.split("\t")[3] for line in exported] == ["score", "40", "50", "60", "70"]
 
 
-def test_rating_in_the_terminal(mtloop: Callable[..., Said], tmp_path: Path) -> None:
+def test_rating_in_the_terminal(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path)
-    said = rate(folder, "u\n50\nx\n101\nu\ns\n77\n")
-    assert "nothing to take back" in said
-    assert said.count("is no rating") == 2
-    assert said.count("taken back") == 1
-    assert "after 1 rating; 5 systems still in question" in said
+    output = rate(folder, "u\n50\nx\n101\nu\ns\n77\n")
+    assert "there is no rating to undo" in output
+    assert output.count("is not a valid rating") == 2
+    assert output.count("rating undone") == 1
+    assert "after 1 rating; 5 systems still undecided" in output
     table = mtloop("campaign", "status", folder).out
     assert "77.0" in table
     assert "rater kim: 1 rating," in table
     assert '"stop": null' in mtloop("campaign", "status", folder, "--format", "json").out
     for name in QUALITY:
-        assert name not in said  # or it were not blind
+        assert name not in output  # raters do not see the systems
 
 
-def test_campaign_mistakes_are_one_line(mtloop: Callable[..., Said], tmp_path: Path) -> None:
+def test_campaign_errors_are_one_line(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path)
     source = tmp_path / "src.txt"
     for arguments, message in [
-        (("campaign", "status", tmp_path), "there is no campaign"),
-        (("rate", tmp_path, "--rater", "kim"), "there is no campaign"),
+        (("campaign", "status", tmp_path), "this folder contains no campaign"),
+        (("rate", tmp_path, "--rater", "kim"), "this folder contains no campaign"),
         (("campaign", "create", "--source", source, "--system", "a", "--out", tmp_path / "d"), "NAME=FILE"),
         (("campaign", "create", "--source", source, "--system", f"a={source}", "--out", folder), "already"),
         (
@@ -80,19 +80,17 @@ def test_campaign_mistakes_are_one_line(mtloop: Callable[..., Said], tmp_path: P
             "more systems",
         ),
     ]:
-        said = mtloop(*arguments)
-        assert said.code == 2
-        assert message in said.err
-        assert len(said.err.strip().splitlines()) == 1
+        result = mtloop(*arguments)
+        assert result.code == 2
+        assert message in result.err
+        assert len(result.err.strip().splitlines()) == 1
 
 
-def test_when_all_is_rated_it_says_so_and_the_last_rating_can_be_taken_back(
-    mtloop: Callable[..., Said], tmp_path: Path
-) -> None:
+def test_when_all_is_rated_the_last_rating_can_be_undone(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path, segments=1)
-    assert "nothing is left to rate after 5 ratings" in rate(folder, "50\n" * 5)
-    assert "nothing is left to rate" in mtloop("campaign", "status", folder).out
+    assert "not decided after 5 ratings, and all translations are rated" in rate(folder, "50\n" * 5)
+    assert "all translations are rated" in mtloop("campaign", "status", folder).out
     back = rate(folder, "u\n")
-    assert "taken back" in back
+    assert "rating undone" in back
     assert "not decided yet after 4 ratings" in back
     assert "translation" in rate(folder, "q\n")

@@ -3,14 +3,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from helpers.said import Said
+from helpers.command_result import CommandResult
 
-Call = Callable[..., Said]
+Call = Callable[..., CommandResult]
 
 
-def test_the_recorded_demo_prints_the_table_and_says_where_the_report_lies(mtloop: Call, tmp_path: Path) -> None:
-    said = mtloop("demo", "--recorded", "--out", tmp_path)
-    assert said.code == 0
-    assert "adapting" in said.out
-    assert f"The report: {tmp_path / 'report.html'}" in said.out
+def test_the_recorded_demo_prints_the_table_and_the_path_of_the_report(mtloop: Call, tmp_path: Path) -> None:
+    result = mtloop("demo", "--recorded", "--out", tmp_path)
+    assert result.code == 0
+    assert "adapting" in result.out
+    assert f"Report: {tmp_path / 'report.html'}" in result.out
     assert (tmp_path / "report.html").is_file()

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from helpers.command_result import CommandResult
 from helpers.fake_service import KEY, SOURCES, Faulty, Service, served
-from helpers.said import Said
 
 from mtloop.core import Learned, Trace
 
-Call = Callable[..., Said]
+Call = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -35,23 +35,29 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
-def test_join_takes_part_and_the_trace_scores_as_the_service_says(
+def test_the_score_of_the_trace_equals_the_reward_of_the_service(
     mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run.jsonl"
-    said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
-    assert (said.code, said.out.strip()) == (0, str(out)), said.err
+    result = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
+    assert (result.code, result.out.strip()) == (0, str(out)), result.err
     (run,) = service.runs.values()
     score = json.loads(mtloop("score", out, "--metrics", "reward", "--format", "json").out)
     assert score[0]["cumulative_reward"] == sum(run.rewards) == 1.75
     config = Trace.read(out).header.config
-    assert {"task": "dev", "run": run.id, "begun": 0, "method": "copy-source", "model": ""}.items() <= config.items()
+    assert {
+        "task": "dev",
+        "run": run.id,
+        "first_step": 0,
+        "method": "copy-source",
+        "model": "",
+    }.items() <= config.items()
     assert KEY not in out.read_text()
 
 
-def test_a_model_takes_part(mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path, model: Path) -> None:
+def test_join_with_a_model(mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path, model: Path) -> None:
     out = tmp_path / "run.jsonl"
-    said = mtloop(
+    result = mtloop(
         "join",
         url,
         "--task",
@@ -61,16 +67,16 @@ def test_a_model_takes_part(mtloop: Call, service: Service, url: str, key: Path,
         "--model",
         model,
         "--set",
-        "beams=2",
+        "beam_size=2",
         "--passes",
         2,
         "--out",
         out,
     )
-    assert said.code == 0, said.err
+    assert result.code == 0, result.err
     trace = Trace.read(out)
     assert len(trace.steps) == 2 * len(SOURCES)
-    assert trace.header.config["settings"] == {"beams": 2, "piece": 48}
+    assert trace.header.config["settings"] == {"beam_size": 2, "max_piece_tokens": 48}
     assert trace.header.config["fingerprint"]
     assert all(step.learned == Learned() for step in trace.steps)
 
@@ -94,7 +100,7 @@ def kill_at(function, before=True):
     return call
 
 if where == "joined": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append)
-if where == "journal": participation.Journal.write = kill_at(participation.Journal.write)
+if where == "journal": participation.PendingProposalFile.write = kill_at(participation.PendingProposalFile.write)
 if where == "rewarded": task.Task.judge = kill_at(task.Task.judge, before=False)
 if where == "written": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, before=False)
 from mtloop.cli import main
@@ -124,15 +130,15 @@ def test_killed_and_resumed(service: Service, url: str, key: Path, tmp_path: Pat
     assert len(rewards) == len(SOURCES)
 
 
-def test_a_service_that_comes_back(mtloop: Call, service: Service, key: Path, tmp_path: Path) -> None:
+def test_join_retries_when_the_service_fails(mtloop: Call, service: Service, key: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     with served(Faulty(service, *[None] * 6, "later", 503, 429, "after", 500)) as url:
-        said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
-    assert said.code == 0, said.err
+        result = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
+    assert result.code == 0, result.err
     assert len(service.runs["run-0"].rewards) == len(Trace.read(out).steps) == len(SOURCES)
 
 
-def test_a_run_is_taken_up_where_it_stands(mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path) -> None:
+def test_an_existing_run_is_continued(mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path) -> None:
     common = ["join", url, "--task", "dev", "--key-file", key, "--method", "copy-source"]
     assert mtloop(*common, "--out", tmp_path / "one.jsonl").code == 0
     assert mtloop(*common, "--out", tmp_path / "two.jsonl", "--run", "run-0", "--passes", 2).code == 0
@@ -141,79 +147,80 @@ def test_a_run_is_taken_up_where_it_stands(mtloop: Call, service: Service, url: 
 
 
 @pytest.mark.parametrize("method", ["full", "bias", "top", "lasso"])
-def test_who_learns_from_post_edits_alone_is_refused(
+def test_methods_that_learn_only_from_post_edits_are_refused(
     mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path, model: Path, method: str
 ) -> None:
     out = tmp_path / "run.jsonl"
-    said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", method, "--model", model, "--out", out)
-    assert said.code == 2
-    assert f"method {method} learns from PostEdit, and a task answers with a Reward only" in said.err
+    result = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", method, "--model", model, "--out", out)
+    assert result.code == 2
+    assert f"method {method} learns from PostEdit, but a task gives only Reward feedback" in result.err
     assert not service.requests
     assert not out.exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--task", "dve"], "unknown task 'dve'; did you mean 'dev'?"),
         (["--method", "copysource"], "did you mean 'copy-source'?"),
-        (["--model", "en-de"], "method copy-source needs no model"),
-        (["--set", "beams=2"], "setting of method copy-source"),
+        (["--model", "en-de"], "method copy-source uses no model"),
+        (["--set", "beam_size=2"], "setting of method copy-source"),
         (["--run", "run-7"], "no such run"),
         (["--passes", "4"], "task dev allows 3 passes, not 4"),
-        (["--key-file", "none.txt"], "none.txt: no key can be read"),
-        (["--key-file", "two.txt"], "two.txt: holds 2 words"),
+        (["--key-file", "none.txt"], "none.txt: the API key cannot be read"),
+        (["--key-file", "two.txt"], "two.txt: contains 2 words"),
         (["--key-file", "wrong.txt"], "401 Unauthorized"),
-        (["--out", "there.jsonl"], "is there already; go on with --resume"),
+        (["--out", "there.jsonl"], "already exists; resume it with --resume"),
         (["--out", "there.jsonl", "--resume"], "there.jsonl"),
     ],
 )
-def test_a_mistake_is_one_line(
+def test_an_error_is_one_line(
     mtloop: Call, service: Service, url: str, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str], says: str,
+    arguments: list[str], message: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     for name, content in (("two.txt", "a key"), ("wrong.txt", "nobody"), ("there.jsonl", "precious")):
         Path(name).write_text(content)
     given = ["--task", "dev", "--key-file", key, "--method", "copy-source", "--out", tmp_path / "run.jsonl"]
-    said = mtloop("join", url, *given, *arguments)
-    assert said.code == 2
-    assert says in said.err
-    assert len(said.err.splitlines()) == 1
+    result = mtloop("join", url, *given, *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
     assert not service.runs
     assert not Path("run.jsonl").exists()
     assert Path("there.jsonl").read_text() == "precious"
 
 
 @pytest.mark.parametrize(
-    ("url", "says"), [("tasks.example.org", "is no address"), ("http://127.0.0.1:1", "gave no answer in 0 s")]
+    ("url", "message"),
+    [("tasks.example.org", "is not a service address"), ("http://127.0.0.1:1", "did not respond in 0 s")],
 )
-def test_a_wrong_address(mtloop: Call, key: Path, tmp_path: Path, url: str, says: str) -> None:
+def test_a_wrong_address(mtloop: Call, key: Path, tmp_path: Path, url: str, message: str) -> None:
     out = tmp_path / "run.jsonl"
-    said = mtloop(
-        "join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out, "--patience", 0
+    result = mtloop(
+        "join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out, "--timeout", 0
     )
-    assert said.code == 2
-    assert says in said.err
+    assert result.code == 2
+    assert message in result.err
 
 
-def test_what_it_needs_is_named(
+def test_a_missing_library_is_named(
     mtloop: Call, url: str, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "httpx2", None)
     out = tmp_path / "run.jsonl"
-    said = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
-    assert (said.code, said.err) == (2, "mtloop: httpx2 is not installed; run: pip install 'mtloop[client]'\n")
+    result = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out)
+    assert (result.code, result.err) == (2, "mtloop: httpx2 is not installed; run: pip install 'mtloop[client]'\n")
 
 
-def test_compare_with_the_floor(mtloop: Call, tmp_path: Path, model: Path) -> None:
+def test_compare_with_copy_source(mtloop: Call, tmp_path: Path, model: Path) -> None:
     data = tmp_path / "d.tsv"
     data.write_text("source\ttarget\nOpen the file\tÖffnen\nSave the file\tSave the file\n", encoding="utf-8")
-    said = mtloop(
+    result = mtloop(
         "compare", "--data", data, "--methods", "copy-source,baseline", "--model", model, "--out", tmp_path / "o"
     )
-    assert said.code == 0, said.err
-    assert "copy-source" in said.out
+    assert result.code == 0, result.err
+    assert "copy-source" in result.out
 
 
 def test_run_and_copy_source(mtloop: Call, tmp_path: Path) -> None:
@@ -222,6 +229,6 @@ def test_run_and_copy_source(mtloop: Call, tmp_path: Path) -> None:
     assert mtloop("run", "--data", data, "--method", "copy-source", "--out", out).code == 0
     assert [step.proposal.text for step in Trace.read(out).steps] == ["Open", "Save"]
     assert (
-        "needs no model"
+        "uses no model"
         in mtloop("run", "--data", data, "--method", "copy-source", "--model", "x", "--out", tmp_path / "x").err
     )

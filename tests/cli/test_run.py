@@ -9,15 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.said import Said
+from helpers.command_result import CommandResult
 from helpers.tiny_marian import demo_pairs, write_tiny
 
 from mtloop.core import Segment, Trace
 from mtloop.methods.registry import make_learner, settings_of
-from mtloop.nmt.delta_files import find_delta, read_delta, take_up
+from mtloop.nmt.delta_files import apply_delta, find_delta, read_delta
 from mtloop.nmt.engine.marian import Marian
 
-Call = Callable[..., Said]
+Call = Callable[..., CommandResult]
 SEGMENTS = 12
 
 
@@ -31,7 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The trace of a run that nobody disturbed."""
+    """The trace of an uninterrupted run."""
     out = tmp_path_factory.mktemp("whole") / "run.jsonl"
     assert child(model, data, out, "", 0).returncode == 0
     return out.read_bytes()
@@ -65,7 +65,7 @@ def half_a_file(snapshot, path):
 
 if where == "decoding": search.Decoder.step = kill_at(search.Decoder.step)
 if where == "update": scopes.Dense.update = kill_at(scopes.Dense.update)
-if where == "inside update": scopes.Dense._note = kill_at(scopes.Dense._note)
+if where == "inside update": scopes.Dense._record_rows = kill_at(scopes.Dense._record_rows)
 if where == "write": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, half_a_line)
 if where == "snapshot": delta.Delta.write = kill_at(delta.Delta.write, half_a_file)
 if where == "rename": pathlib.Path.rename = kill_at(pathlib.Path.rename)
@@ -75,7 +75,20 @@ main(arguments)
 
 
 def child(model: Path, data: Path, out: Path, where: str, nth: int) -> subprocess.CompletedProcess[str]:
-    arguments = ["run", "--data", data, "--model", model, "--method", "full", "--out", out, "--snapshot", 3, "--resume"]
+    arguments = [
+        "run",
+        "--data",
+        data,
+        "--model",
+        model,
+        "--method",
+        "full",
+        "--out",
+        out,
+        "--snapshot-every",
+        3,
+        "--resume",
+    ]
     command = [sys.executable, "-c", CHILD, where, str(nth), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
 
@@ -87,7 +100,7 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize(("where", "nth"), MOMENTS)
-def test_killed_and_resumed_it_writes_the_same_bytes(
+def test_a_killed_and_resumed_run_writes_the_same_bytes(
     model: Path, data: Path, whole: bytes, tmp_path: Path, where: str, nth: int
 ) -> None:
     out = tmp_path / "run.jsonl"
@@ -98,36 +111,41 @@ def test_killed_and_resumed_it_writes_the_same_bytes(
     assert out.read_bytes() == whole
 
 
-def test_the_header_says_how_to_run_it_again(whole: bytes, tmp_path: Path) -> None:
+def test_the_header_contains_the_configuration(whole: bytes, tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_bytes(whole)
     header = Trace.read(tmp_path / "run.jsonl").header
     assert header.config["settings"] == settings_of("full")
-    assert {"rate", "clip", "updates", "enough", "kl", "replay", "surprise"} <= settings_of("full").keys()
+    names = {"learning_rate", "gradient_clipping", "max_updates", "target_perplexity", "kl_weight", "replay_pairs"}
+    assert names | {"loss_threshold"} <= settings_of("full").keys()
     assert header.config["method"] == "full"
     assert header.threads == 1
     assert {"mtloop", "torch", "python"} <= header.versions.keys()
     assert b"seconds" not in whole
 
 
-def test_a_run_needs_no_more_than_data_and_a_method(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+def test_a_run_with_data_and_a_method(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "bias.jsonl"
-    said = mtloop(
-        "run", "--data", data, "--model", model, "--method", "bias", "--set", "rate=0.5", "--limit", 4, "--out", out
+    result = mtloop(
+        *("run", "--data", data, "--model", model, "--method", "bias", "--set", "learning_rate=0.5"),
+        *("--limit", 4, "--out", out),
     )
-    assert (said.code, said.out.strip()) == (0, str(out))
+    assert (result.code, result.out.strip()) == (0, str(out))
     assert len(Trace.read(out).steps) == 4
-    assert Trace.read(out).header.config["settings"]["rate"] == 0.5  # type: ignore[index,call-overload]
+    assert Trace.read(out).header.config["settings"]["learning_rate"] == 0.5  # type: ignore[index,call-overload]
     clock = [json.loads(line) for line in (tmp_path / "bias.meta.jsonl").read_text().splitlines()]
     assert [line["step"] for line in clock] == [0, 1, 2, 3]
 
 
-def test_toml_holds_what_the_options_do_and_options_win(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+def test_toml_sets_options_and_the_command_line_takes_precedence(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path
+) -> None:
     config = tmp_path / "run.toml"
-    config.write_text(f'data = "{data}"\nmodel = "{model}"\nmethod = "top"\nlimit = 3\n[settings]\nrate = 0.02\n')
+    table = f'data = "{data}"\nmodel = "{model}"\nmethod = "top"\nlimit = 3\n[settings]\nlearning_rate = 0.02\n'
+    config.write_text(table)
     mtloop("run", "--config", config, "--limit", 2, "--out", tmp_path / "t.jsonl")
     trace = Trace.read(tmp_path / "t.jsonl")
     assert len(trace.steps) == 2
-    assert (trace.header.config["method"], trace.header.config["settings"]["rate"]) == ("top", 0.02)  # type: ignore[index,call-overload]
+    assert (trace.header.config["method"], trace.header.config["settings"]["learning_rate"]) == ("top", 0.02)  # type: ignore[index,call-overload]
 
 
 @pytest.mark.parametrize("schedule", ["delay:2", "blocks:20", "blocks:20:unfair"])
@@ -138,16 +156,16 @@ def test_other_schedules(mtloop: Call, model: Path, data: Path, tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--method", "fulll"], "did you mean 'full'?"),
-        (["--set", "rat=1"], "did you mean 'rate'?"),
-        (["--set", "rate=fast"], "setting rate takes a float"),
-        (["--set", "rate=nan"], "setting rate takes a float"),
-        (["--method", "lasso", "--set", "strength=nan"], "setting strength takes a float"),
-        (["--set", "updates=2.5"], "setting updates takes a int"),
-        (["--set", "clip=never"], "clip is 'clip'"),
-        (["--set", "rate"], "KEY=VALUE"),
+        (["--set", "learning_rat=1"], "did you mean 'learning_rate'?"),
+        (["--set", "learning_rate=fast"], "setting learning_rate takes a float"),
+        (["--set", "learning_rate=nan"], "setting learning_rate takes a float"),
+        (["--method", "lasso", "--set", "regularisation=nan"], "setting regularisation takes a float"),
+        (["--set", "max_updates=2.5"], "setting max_updates takes a int"),
+        (["--set", "gradient_clipping=never"], "gradient_clipping is 'clip'"),
+        (["--set", "learning_rate"], "KEY=VALUE"),
         (["--schedule", "sometimes"], "expected each, delay:K"),
         (["--model", "nowhere"], "no model 'nowhere'"),
         (["--method", "fixed"], "mtloop model choose"),
@@ -155,61 +173,61 @@ def test_other_schedules(mtloop: Call, model: Path, data: Path, tmp_path: Path, 
         (["--config", "none.toml"], "none.toml: not a TOML file"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_written(
-    mtloop: Call, model: Path, data: Path, tmp_path: Path, arguments: list[str], says: str
+def test_an_error_is_one_line_and_nothing_is_written(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     out = tmp_path / "run.jsonl"
     given = ["run", "--data", data, "--out", out, *([] if "--model" in arguments else ["--model", model]), *arguments]
-    said = mtloop(*given)
-    assert said.code == 2
-    assert says in said.err
-    assert len(said.err.splitlines()) == 1
+    result = mtloop(*given)
+    assert result.code == 2
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
     assert not out.exists()
 
 
-def test_a_trace_that_is_there_is_not_overwritten(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+def test_an_existing_trace_is_not_overwritten(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text("precious")
-    said = mtloop("run", "--data", data, "--model", model, "--out", tmp_path / "run.jsonl")
-    assert "--resume" in said.err
+    result = mtloop("run", "--data", data, "--model", model, "--out", tmp_path / "run.jsonl")
+    assert "--resume" in result.err
     assert (tmp_path / "run.jsonl").read_text() == "precious"
 
 
-def test_a_trace_of_other_settings_is_not_continued(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+def test_a_trace_with_other_settings_is_not_resumed(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     arguments = ["run", "--data", data, "--model", model, "--limit", 2, "--out", tmp_path / "r.jsonl", "--resume"]
     assert mtloop(*arguments).code == 0
-    said = mtloop(*arguments, "--set", "rate=0.5")
-    assert said.code == 2
-    assert "another run" in said.err
+    result = mtloop(*arguments, "--set", "learning_rate=0.5")
+    assert result.code == 2
+    assert "another run" in result.err
 
 
 def test_compare_prints_the_tables_and_writes_the_report(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     methods = "baseline,bias,full,lasso"
-    said = mtloop(
+    result = mtloop(
         "compare", "--data", data, "--model", model, "--methods", methods, "--out", tmp_path, "--block-words", 20
     )
-    assert said.code == 0, said.err
-    assert all(method in said.out for method in methods.split(","))
-    assert "relative" in said.out
+    assert result.code == 0, result.err
+    assert all(method in result.out for method in methods.split(","))
+    assert "relative" in result.out
     assert (tmp_path / "report.html").stat().st_size > 100_000
     assert {path.name for path in tmp_path.glob("*.jsonl")} >= {f"{method}.jsonl" for method in methods.split(",")}
 
 
-def test_compare_looks_back_at_every_method_that_learns_from_post_edits(
+def test_compare_measures_reliability_of_methods_that_learn_from_post_edits(
     mtloop: Call, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mtloop.experiments import backward_reliability
 
-    monkeypatch.setattr(backward_reliability, "SHORTEST", 3)
-    pairs = demo_pairs()[:4]  # each document says the same again in its last third: what was learned can be seen
+    monkeypatch.setattr(backward_reliability, "MIN_SEGMENTS", 3)
+    pairs = demo_pairs()[:4]  # the last third of each document repeats the first: learning is visible
     rows = [f"{source}\t{target}\t{name}" for name in "ab" for source, target in [*pairs, *pairs[:2]]]
     data, out = tmp_path / "stream.tsv", tmp_path / "out"
     data.write_text("\n".join(["source\ttarget\tdocument", *rows, ""]), encoding="utf-8")
     arguments = ["compare", "--data", data, "--model", model, "--methods", "copy-source,baseline,bias,memory"]
-    said = mtloop(*arguments, "--reliability", 2, "--out", out)
-    assert said.code == 0, said.err
-    assert "Figure 5: bias" in said.out
-    assert "Figure 5: memory" in said.out
-    assert said.out.count("Figure 5") == said.out.count("backward transfer") == 2  # the others never learn
+    result = mtloop(*arguments, "--reliability", 2, "--out", out)
+    assert result.code == 0, result.err
+    assert "Figure 5: bias" in result.out
+    assert "Figure 5: memory" in result.out
+    assert result.out.count("Figure 5") == result.out.count("backward transfer") == 2  # the other methods never learn
     texts = json.loads((out / "memory.reliability.json").read_text(encoding="utf-8"))["texts"]
     wanted = [target for _, target in pairs[:2]]
     assert [document["ada"] for document in texts] == [document["final"] for document in texts] == [wanted, wanted]
@@ -222,23 +240,24 @@ def test_reliability_without_documents_is_refused_before_any_work(
     mtloop: Call, model: Path, data: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    said = mtloop("compare", "--data", data, "--model", model, "--methods", "bias", "--reliability", 2, "--out", out)
-    assert said.code == 2
-    assert "--reliability needs two documents of 30 segments or more" in said.err
-    assert len(said.err.splitlines()) == 1
+    result = mtloop("compare", "--data", data, "--model", model, "--methods", "bias", "--reliability", 2, "--out", out)
+    assert result.code == 2
+    assert "--reliability needs two documents of 30 segments or more" in result.err
+    assert len(result.err.splitlines()) == 1
     assert not out.exists()
 
 
 def test_compare_finds_a_wrong_method_before_any_work(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
-    said = mtloop("compare", "--data", data, "--model", model, "--methods", "baseline,ful", "--out", tmp_path / "out")
-    assert "did you mean 'full'?" in said.err
+    result = mtloop("compare", "--data", data, "--model", model, "--methods", "baseline,ful", "--out", tmp_path / "out")
+    assert "did you mean 'full'?" in result.err
     assert not (tmp_path / "out").exists()
 
 
-def test_translate_takes_a_delta(model: Path, data: Path, tmp_path: Path) -> None:
+def test_translate_with_a_delta(model: Path, data: Path, tmp_path: Path) -> None:
     run = [sys.executable, "-m", "mtloop"]
     out = tmp_path / "run.jsonl"
-    subprocess.run([*run, "run", "--data", data, "--model", model, "--set", "rate=0.1", "--limit", "6", "--snapshot", "3",
+    subprocess.run([*run, "run", "--data", data, "--model", model, "--set", "learning_rate=0.1", "--limit", "6",
+                    "--snapshot-every", "3",
                     "--out", out], check=True, capture_output=True)  # fmt: skip
     plain = subprocess.run(
         [*run, "translate", "--model", model], input="Open\nSave\n\n", text=True, capture_output=True
@@ -251,19 +270,19 @@ def test_translate_takes_a_delta(model: Path, data: Path, tmp_path: Path) -> Non
     assert learned.stdout != plain.stdout
 
 
-def said_in(trace: Path) -> list[str]:
+def texts_of(trace: Path) -> list[str]:
     return [step.proposal.text for step in Trace.read(trace).steps]
 
 
-def test_a_run_goes_on_from_what_another_learned(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
-    """Two days in two runs are one run of two days."""
-    stream = ["run", "--data", data, "--model", model, "--set", "rate=0.1"]
+def test_a_run_starts_from_the_delta_of_another(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    """Two runs, the second from the delta of the first, equal one run over both streams."""
+    stream = ["run", "--data", data, "--model", model, "--set", "learning_rate=0.1"]
     whole, monday, tuesday = (tmp_path / f"{name}.jsonl" for name in ("whole", "monday", "tuesday"))
     assert mtloop(*stream, "--method", "lora+memory", "--limit", 6, "--out", whole).code == 0
     assert mtloop(*stream, "--method", "lora+memory", "--limit", 3, "--out", monday).code == 0
     later = [*stream, "--skip", 3, "--limit", 3, "--delta", tmp_path / "monday.state", "--out", tuesday]
     assert mtloop(*later).code == 0
-    assert said_in(monday) + said_in(tuesday) == said_in(whole)
+    assert texts_of(monday) + texts_of(tuesday) == texts_of(whole)
     header = Trace.read(tuesday).header.config
     assert header["method"] == "lora+memory"
     assert header["delta"]
@@ -273,10 +292,10 @@ def test_a_run_goes_on_from_what_another_learned(mtloop: Call, model: Path, data
     assert all(deltas[0].tensors[name].equal(deltas[1].tensors[name]) for name in deltas[0].tensors)
     again = mtloop(*later, "--resume", "--delta", tmp_path / "whole.state")
     assert again.code == 2
-    assert "is of another run" in again.err
+    assert "belongs to another run" in again.err
 
 
-def test_the_newest_whole_snapshot_is_the_one(tmp_path: Path) -> None:
+def test_the_newest_complete_snapshot_is_found(tmp_path: Path) -> None:
     for name in ("000000009", "000000010", "unfinished"):
         (tmp_path / "r.state" / name).mkdir(parents=True)
         (tmp_path / "r.state" / name / "delta.safetensors").touch()
@@ -284,16 +303,18 @@ def test_the_newest_whole_snapshot_is_the_one(tmp_path: Path) -> None:
     assert find_delta(tmp_path / "r.state") == find_delta(newest.parent) == find_delta(newest) == newest
 
 
-def test_a_run_does_not_begin_with_what_it_would_replace(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+def test_a_run_does_not_start_from_snapshots_it_would_overwrite(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path
+) -> None:
     run = ["run", "--data", data, "--model", model, "--method", "bias", "--limit", 2, "--out", tmp_path / "r.jsonl"]
     assert mtloop(*run).code == 0
     (tmp_path / "r.jsonl").rename(tmp_path / "kept.jsonl")
-    said = mtloop(*run, "--delta", tmp_path / "r.state")
-    assert (said.code, "would replace" in said.err) == (2, True)
+    result = mtloop(*run, "--delta", tmp_path / "r.state")
+    assert (result.code, "would overwrite" in result.err) == (2, True)
     assert find_delta(tmp_path / "r.state").is_file()
 
 
-def test_a_delta_that_a_run_cannot_go_on_from(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+def test_a_delta_that_a_run_cannot_start_from(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     assert mtloop("run", "--data", data, "--model", model, "--limit", 2, "--out", tmp_path / "r.jsonl").code == 0
     (tmp_path / "empty.state").mkdir()
     state, out = tmp_path / "r.state", tmp_path / "s.jsonl"
@@ -303,17 +324,17 @@ def test_a_delta_that_a_run_cannot_go_on_from(mtloop: Call, model: Path, data: P
         ([], tmp_path / "none.safetensors", "no such delta"),
         ([], tmp_path / "empty.state", "holds no snapshot"),
     ):
-        said = mtloop("run", "--data", data, "--model", model, *method, "--delta", delta, "--out", out)
-        assert (said.code, said.err.count("\n")) == (2, 1), said.err
-        assert message in said.err
+        result = mtloop("run", "--data", data, "--model", model, *method, "--delta", delta, "--out", out)
+        assert (result.code, result.err.count("\n")) == (2, 1), result.err
+        assert message in result.err
         assert not out.exists()
 
 
 @pytest.mark.parametrize(
     ("settings", "method"),
-    [({"optimiser": "adam", "rate": "0.05"}, "full"), ({"scope": "lora", "rate": "0.5"}, "lora")],
+    [({"optimiser": "adam", "learning_rate": "0.05"}, "full"), ({"scope": "lora", "learning_rate": "0.5"}, "lora")],
 )
-def test_what_was_learned_from_rewards_translates(
+def test_translate_with_a_delta_learned_from_rewards(
     mtloop: Call, model: Path, data: Path, tmp_path: Path, settings: dict[str, str], method: str
 ) -> None:
     chosen = [word for pair in settings.items() for word in ("--set", "=".join(pair))]
@@ -323,47 +344,47 @@ def test_what_was_learned_from_rewards_translates(
     assert "learned      6 rewards, " in mtloop("model", "info", state).out
     learned, base = read_delta(state), Marian.load(model)
     assert learned.method == method
-    speaker, drawing = make_learner(method, base), make_learner("nmt-el-cv", base, settings_of("nmt-el-cv", settings))
-    take_up(speaker, method, learned)
+    adapted, drawing = make_learner(method, base), make_learner("nmt-el-cv", base, settings_of("nmt-el-cv", settings))
+    apply_delta(adapted, method, learned)
     drawing.load(state / "000000006")  # type: ignore[attr-defined]
     for name, tensor in drawing.scope.model.weights.items():  # type: ignore[attr-defined]
-        assert tensor.equal(speaker.model.weights[name])  # type: ignore[attr-defined]
+        assert tensor.equal(adapted.model.weights[name])  # type: ignore[attr-defined]
     command = [sys.executable, "-m", "mtloop", "translate", "--model", model, "--delta", state]
-    said = subprocess.run(command, input="Open\nSave\n", text=True, capture_output=True, check=True).stdout
-    assert said.splitlines() == [speaker.propose(Segment("", source)).text for source in ("Open", "Save")]
+    result = subprocess.run(command, input="Open\nSave\n", text=True, capture_output=True, check=True).stdout
+    assert result.splitlines() == [adapted.propose(Segment("", source)).text for source in ("Open", "Save")]
 
 
 def test_a_delta_for_another_base(mtloop: Call, data: Path, model: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     write_tiny(tmp_path / "other", seed=5)
-    mtloop("run", "--data", data, "--model", model, "--limit", 3, "--snapshot", 3, "--out", tmp_path / "r.jsonl")
+    mtloop("run", "--data", data, "--model", model, "--limit", 3, "--snapshot-every", 3, "--out", tmp_path / "r.jsonl")
     delta = tmp_path / "r.state" / "000000003" / "delta.safetensors"
-    said = mtloop("translate", "--model", tmp_path / "other", "--delta", delta)
-    assert said.code == 2
-    assert "another base model" in said.err
+    result = mtloop("translate", "--model", tmp_path / "other", "--delta", delta)
+    assert result.code == 2
+    assert "another base model" in result.err
 
 
-def test_a_method_that_learns_from_rewards_is_told_where_to_go(
+def test_a_method_that_learns_from_rewards_is_refused_with_a_hint(
     mtloop: Call, model: Path, data: Path, tmp_path: Path
 ) -> None:
-    said = mtloop("run", "--data", data, "--model", model, "--method", "nmt-el", "--out", tmp_path / "r.jsonl")
-    assert said.code == 2
-    assert "mtloop bandit" in said.err
+    result = mtloop("run", "--data", data, "--model", model, "--method", "nmt-el", "--out", tmp_path / "r.jsonl")
+    assert result.code == 2
+    assert "mtloop bandit" in result.err
     assert not (tmp_path / "r.jsonl").exists()
 
 
-def test_a_delta_says_what_it_holds_and_what_it_costs(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
-    run = ["run", "--data", data, "--model", model, "--method", "lora+memory", "--limit", 3, "--snapshot", 3]
+def test_info_of_a_delta(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    run = ["run", "--data", data, "--model", model, "--method", "lora+memory", "--limit", 3, "--snapshot-every", 3]
     assert mtloop(*run, "--out", tmp_path / "r.jsonl").code == 0
     delta = tmp_path / "r.state" / "000000003" / "delta.safetensors"
-    said = dict(line.split(maxsplit=1) for line in mtloop("model", "info", delta).out.splitlines())
-    assert said["method"] == "lora+memory"
-    assert said["memory"] == "3 segments"
-    assert 0 < int(said["bytes"].replace(",", "")) <= delta.stat().st_size
+    result = dict(line.split(maxsplit=1) for line in mtloop("model", "info", delta).out.splitlines())
+    assert result["method"] == "lora+memory"
+    assert result["memory"] == "3 segments"
+    assert 0 < int(result["bytes"].replace(",", "")) <= delta.stat().st_size
     assert mtloop("model", "info", tmp_path / "none.safetensors").code == 2
 
 
-def test_a_model_that_only_has_a_bin_is_converted(mtloop: Call, model: Path, tmp_path: Path) -> None:
+def test_a_model_with_only_a_bin_file_is_converted(mtloop: Call, model: Path, tmp_path: Path) -> None:
     import torch
     from safetensors.torch import load_file
 
@@ -380,11 +401,14 @@ def test_a_model_that_only_has_a_bin_is_converted(mtloop: Call, model: Path, tmp
     assert "not a file of tensors" in mtloop("model", "convert", old, tmp_path / "x").err
 
 
-def test_choosing_what_fixed_learns(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+def test_choosing_the_tensors_of_fixed(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     choice = tmp_path / "fixed.json"
-    said = mtloop("model", "choose", "--data", data, "--model", model, "--limit", 3, "--budget", 5000, "--out", choice)
-    assert said.code == 0
+    result = mtloop(
+        "model", "choose", "--data", data, "--model", model, "--limit", 3, "--budget", 5000, "--out", choice
+    )
+    assert result.code == 0
     assert len(json.loads(choice.read_text())["tensors"]) > 3
     out = tmp_path / "f.jsonl"
-    fixed = ["run", "--data", data, "--model", model, "--method", "fixed", "--set", f"tensors={choice}", "--limit", 2]
+    fixed = ["run", "--data", data, "--model", model, "--method", "fixed", "--set", f"tensors_file={choice}"]
+    fixed += ["--limit", 2]
     assert mtloop(*fixed, "--out", out).code == 0

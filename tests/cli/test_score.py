@@ -12,23 +12,23 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
-from helpers.said import Said
+from helpers.command_result import CommandResult
 
 from mtloop.core import Header, Segment, TraceWriter, Truth, run
 from mtloop.data import pairs
 from mtloop.judges import PostEditor
 from mtloop.methods.recorded import Recorded
 
-Call = Callable[..., Said]
+Call = Callable[..., CommandResult]
 
 
 def test_figure_1_of_the_2019_paper(mtloop: Call, files: Path) -> None:
     """References, hypotheses and counts from the paper: R0 2/4, R1 2/2, R0+1 4/6."""
-    said = mtloop(
+    result = mtloop(
         "score", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--lang", "en",
         "--stopwords", files / "stop.txt", "--metrics", "r0,r1,r01", "--format", "json",
     )  # fmt: skip
-    rows = json.loads(said.out)
+    rows = json.loads(result.out)
     assert [(row["system"], row["name"], row["value"], row["numerator"], row["denominator"]) for row in rows] == [
         ("hyp", "r0", 50.0, 2, 4),
         ("hyp", "r1", 100.0, 2, 2),
@@ -38,8 +38,8 @@ def test_figure_1_of_the_2019_paper(mtloop: Call, files: Path) -> None:
 
 
 @pytest.mark.parametrize("language", [[], ["--lang", "ja"], ["--lang", "zh"]])
-def test_quality_equals_sacrebleu_whatever_the_language(mtloop: Call, files: Path, language: list[str]) -> None:
-    said = mtloop(
+def test_quality_equals_sacrebleu_for_every_language(mtloop: Call, files: Path, language: list[str]) -> None:
+    result = mtloop(
         "score",
         "--ref",
         files / "ref.txt",
@@ -52,13 +52,13 @@ def test_quality_equals_sacrebleu_whatever_the_language(mtloop: Call, files: Pat
         *language,
     )
     refs, hyps = ((files / name).read_text().splitlines() for name in ("ref.txt", "hyp.txt"))
-    for row, metric in zip(json.loads(said.out), (sacrebleu.BLEU(), sacrebleu.CHRF(), sacrebleu.TER()), strict=True):
+    for row, metric in zip(json.loads(result.out), (sacrebleu.BLEU(), sacrebleu.CHRF(), sacrebleu.TER()), strict=True):
         assert row["value"] == metric.corpus_score(hyps, [refs]).score
         assert row["signature"] == str(metric.get_signature())
 
 
-def test_several_systems_keep_the_order_asked_for(mtloop: Call, files: Path) -> None:
-    said = mtloop(
+def test_systems_and_metrics_keep_the_given_order(mtloop: Call, files: Path) -> None:
+    result = mtloop(
         "score",
         "--ref",
         files / "ref.txt",
@@ -71,15 +71,15 @@ def test_several_systems_keep_the_order_asked_for(mtloop: Call, files: Path) -> 
         "--format",
         "json",
     )
-    assert [(row["system"], row["name"]) for row in json.loads(said.out)] == [
+    assert [(row["system"], row["name"]) for row in json.loads(result.out)] == [
         ("hyp", "ter"), ("hyp", "bleu"), ("ref", "ter"), ("ref", "bleu"),
     ]  # fmt: skip
 
 
-def test_a_baseline_brings_differences_and_marks(mtloop: Call, tmp_path: Path) -> None:
+def test_a_baseline_adds_significance_marks(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "ref.txt").write_text("".join(f"ein Satz mit Nummer {i} darin\n" for i in range(60)))
     (tmp_path / "bad.txt").write_text("".join(f"kein Satz ohne Zahl {i} hier\n" for i in range(60)))
-    said = mtloop(
+    result = mtloop(
         "score",
         "--ref",
         tmp_path / "ref.txt",
@@ -90,11 +90,11 @@ def test_a_baseline_brings_differences_and_marks(mtloop: Call, tmp_path: Path) -
         "--metrics",
         "bleu",
     )
-    assert "100.00***" in said.out
-    assert "against bad" in said.out
+    assert "100.00***" in result.out
+    assert "against bad" in result.out
 
 
-def test_zero_over_zero_is_shown_as_such(mtloop: Call, tmp_path: Path) -> None:
+def test_zero_over_zero_is_shown_as_0_0(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "ref.txt").write_text("eins\nzwei\n")
     arguments = [
         "score",
@@ -127,27 +127,27 @@ def test_traces_are_scored_like_files_and_joined_with_references_by_id(mtloop: C
     assert "neither a reference nor a post-edit" in mtloop("score", files / "bare.jsonl").err
 
 
-def test_a_table_of_post_edits_is_all_it_takes(mtloop: Call, tmp_path: Path) -> None:
+def test_scoring_a_table_of_post_edits(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "pe.tsv").write_text("source\tmt\tpost_edit\nSave\tRetten\tSpeichern\nOpen\tÖffnen\tÖffnen\n")
     [row] = json.loads(mtloop("score", "--data", tmp_path / "pe.tsv", "--metrics", "ter", "--format", "json").out)
     assert (row["system"], row["numerator"], row["denominator"]) == ("mt", 1, 2)
 
 
-def test_hypotheses_may_have_a_line_for_rows_the_reader_left_out(mtloop: Call, tmp_path: Path) -> None:
+def test_hypotheses_may_contain_lines_for_skipped_rows(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("source\ttarget\nSave\tSpeichern\nNew\t\nOpen\tÖffnen\n")
     (tmp_path / "all.txt").write_text("Speichern\nNeu\nÖffnen\n")
     (tmp_path / "kept.txt").write_text("Speichern\nÖffnen\n")
     for name in ("all.txt", "kept.txt"):
-        said = mtloop(
+        result = mtloop(
             "score", "--data", tmp_path / "t.tsv", "--hyp", tmp_path / name, "--metrics", "ter", "--format", "json"
         )
-        assert json.loads(said.out)[0]["numerator"] == 0
+        assert json.loads(result.out)[0]["numerator"] == 0
 
 
 def test_columns_can_be_named(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("en,de\nSave,Speichern\n")
     (tmp_path / "h.txt").write_text("Speichern\n")
-    said = mtloop(
+    result = mtloop(
         "score",
         "--data",
         tmp_path / "t.csv",
@@ -158,7 +158,7 @@ def test_columns_can_be_named(mtloop: Call, tmp_path: Path) -> None:
         "--metrics",
         "ter",
     )
-    assert "0.00" in said.out
+    assert "0.00" in result.out
 
 
 def test_compressed_bom_crlf_and_long_lines_are_accepted(mtloop: Call, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_compressed_bom_crlf_and_long_lines_are_accepted(mtloop: Call, tmp_path:
 
 def test_empty_hypotheses_score_zero(mtloop: Call, files: Path) -> None:
     (files / "empty.txt").write_text("\n\n")
-    said = mtloop(
+    result = mtloop(
         "score",
         "--ref",
         files / "ref.txt",
@@ -196,11 +196,11 @@ def test_empty_hypotheses_score_zero(mtloop: Call, files: Path) -> None:
         "--format",
         "json",
     )
-    assert [row["value"] for row in json.loads(said.out)] == [0, 0, 0, 0, 0]
+    assert [row["value"] for row in json.loads(result.out)] == [0, 0, 0, 0, 0]
 
 
 def test_several_references(mtloop: Call, files: Path) -> None:
-    said = mtloop(
+    result = mtloop(
         "score",
         "--ref",
         files / "ref.txt",
@@ -213,7 +213,7 @@ def test_several_references(mtloop: Call, files: Path) -> None:
         "--format",
         "json",
     )
-    bleu, ter = json.loads(said.out)
+    bleu, ter = json.loads(result.out)
     assert bleu["value"] == pytest.approx(100)
     assert "nrefs:2" in bleu["signature"]
     assert "nrefs:2" in ter["signature"]
@@ -244,7 +244,7 @@ def write(folder: Path, name: str, content: bytes) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("ref", "hyp", "arguments", "says"),
+    ("ref", "hyp", "arguments", "message"),
     [
         (b"a\nb\n", b"a\n", [], "hyp.txt: 1 lines, but"),
         (b"", b"a\n", [], "ref.txt: the file is empty"),
@@ -263,24 +263,24 @@ def write(folder: Path, name: str, content: bytes) -> Path:
         (b"a\n", b"a\n", ["--src", "none.txt"], "none.txt"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line_and_exit_code_2(
-    mtloop: Call, tmp_path: Path, ref: bytes, hyp: bytes, arguments: list[str], says: str
+def test_an_error_is_one_line_and_exit_code_2(
+    mtloop: Call, tmp_path: Path, ref: bytes, hyp: bytes, arguments: list[str], message: str
 ) -> None:
     files = ["--ref", write(tmp_path, "ref.txt", ref), "--hyp", write(tmp_path, "hyp.txt", hyp)]
-    said = mtloop("score", *files, *arguments, "--curves", tmp_path / "curves.csv")
-    assert (said.code, said.out) == (2, "")
-    line, *usage = said.err.splitlines()
+    result = mtloop("score", *files, *arguments, "--curves", tmp_path / "curves.csv")
+    assert (result.code, result.out) == (2, "")
+    line, *usage = result.err.splitlines()
     assert line.startswith("mtloop: ")
-    assert says in line
+    assert message in line
     assert len(usage) <= 1
     assert not (tmp_path / "curves.csv").exists()
 
 
-def test_a_directory_in_place_of_a_file(mtloop: Call, files: Path) -> None:
-    said = mtloop("score", "--ref", files, "--hyp", files / "hyp.txt")
-    assert said.code == 2
-    assert str(files) in said.err
-    assert len(said.err.splitlines()) == 1
+def test_a_directory_instead_of_a_file(mtloop: Call, files: Path) -> None:
+    result = mtloop("score", "--ref", files, "--hyp", files / "hyp.txt")
+    assert result.code == 2
+    assert str(files) in result.err
+    assert len(result.err.splitlines()) == 1
 
 
 def test_nothing_to_score(mtloop: Call, files: Path) -> None:
@@ -289,10 +289,10 @@ def test_nothing_to_score(mtloop: Call, files: Path) -> None:
     assert "column `mt`" in mtloop("score", "--data", write(files, "d.tsv", b"source\ttarget\na\tb\n")).err
 
 
-def test_a_wrong_verb_answers_with_the_way_out(mtloop: Call) -> None:
-    said = mtloop("socre")
-    assert said.code == 2
-    assert "socre" in said.err
+def test_a_wrong_command_is_named(mtloop: Call) -> None:
+    result = mtloop("socre")
+    assert result.code == 2
+    assert "socre" in result.err
 
 
 BLOCK_TORCH = """
@@ -314,7 +314,7 @@ def test_scoring_needs_no_torch(files: Path) -> None:
     assert "BLEU" in run.stdout
 
 
-def test_a_report_without_its_extra_says_how_to_get_it(files: Path) -> None:
+def test_a_report_without_its_extra_names_the_extra(files: Path) -> None:
     arguments = ["report", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--out", files / "r.html"]
     run = subprocess.run([sys.executable, "-c", BLOCK_TORCH, *map(str, arguments)], capture_output=True, text=True)
     assert run.returncode == 2
@@ -323,24 +323,24 @@ def test_a_report_without_its_extra_says_how_to_get_it(files: Path) -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """What takes time at the start is imports; these are the ones that must wait."""
+    """Slow imports must not happen before a command runs."""
     code = "import sys; from mtloop.cli import main\ntry: main(['score', '--help'])\nexcept SystemExit: pass\n"
     code += "print([m for m in ('numpy', 'sacrebleu', 'lxml', 'torch', 'plotly', 'sacremoses', 'tabulate') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_reader_that_goes_away_is_no_traceback(files: Path) -> None:
+def test_a_closed_pipe_prints_no_traceback(files: Path) -> None:
     command = f"{sys.executable} -m mtloop score --ref {files}/ref.txt --hyp {files}/hyp.txt | true"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=os.environ)
     assert "Traceback" not in run.stderr
 
 
 def recall(mtloop: Call, files: Path, *options: object) -> tuple[int, int, str]:
-    said = mtloop(
+    result = mtloop(
         "score", "--ref", files / "ref.txt", "--hyp", files / "hyp.txt", "--metrics", "r0", "--format", "json", *options
     )
-    [row] = json.loads(said.out)
+    [row] = json.loads(result.out)
     return row["numerator"], row["denominator"], row["signature"]
 
 
@@ -361,7 +361,7 @@ def test_a_truecaser_can_be_trained_on_a_text(mtloop: Call, files: Path) -> None
     assert ("case:kept" in kept[2], "case:truecased" in truecased[2]) == (True, True)
 
 
-def test_subwords_in_place_of_words(mtloop: Call, files: Path) -> None:
+def test_recall_of_subwords(mtloop: Call, files: Path) -> None:
     import sentencepiece
 
     text = files / "text.txt"
@@ -374,31 +374,31 @@ def test_subwords_in_place_of_words(mtloop: Call, files: Path) -> None:
     assert "spm-m.model" in signature
 
 
-def test_names_tell_all_files_apart(mtloop: Call, files: Path) -> None:
+def test_system_names_are_unique(mtloop: Call, files: Path) -> None:
     (files / "y").mkdir()
     text = (files / "hyp.txt").read_text()
     (files / "y" / "hyp.txt").write_text(text)
     (files / "hyp.txt.gz").write_bytes(gzip.compress(text.encode()))
     paths = [files / "hyp.txt", files / "y" / "hyp.txt", files / "hyp.txt.gz", files / "y" / ".." / "hyp.txt"]
     hyps = [word for path in paths for word in ("--hyp", path)]
-    said = mtloop("score", "--ref", files / "ref.txt", *hyps, "--metrics", "ter", "--format", "json")
-    assert len({row["system"] for row in json.loads(said.out)}) == 3
+    result = mtloop("score", "--ref", files / "ref.txt", *hyps, "--metrics", "ter", "--format", "json")
+    assert len({row["system"] for row in json.loads(result.out)}) == 3
 
 
-def test_own_ids_and_left_out_rows(mtloop: Call, tmp_path: Path) -> None:
+def test_given_ids_and_skipped_rows(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("id\tsource\ttarget\n3\ta\tA\n1\tb\tB\n2\tc\t\n4\td\tD\n\n")
     (tmp_path / "h.txt").write_text("A\nB\nC\nD\n")
-    said = mtloop(
+    result = mtloop(
         "score", "--data", tmp_path / "t.tsv", "--hyp", tmp_path / "h.txt", "--metrics", "ter", "--format", "json"
     )
-    assert json.loads(said.out)[0]["numerator"] == 0
-    assert "3 pairs, 1 skipped (1 untranslated)" in said.err
+    assert json.loads(result.out)[0]["numerator"] == 0
+    assert "3 pairs, 1 skipped (1 untranslated)" in result.err
 
 
 def test_the_column_mt_is_compared_with_a_baseline(mtloop: Call, tmp_path: Path) -> None:
     (tmp_path / "pe.tsv").write_text("source\tmt\tpost_edit\nSave\tRetten\tSpeichern\n")
     (tmp_path / "base.txt").write_text("Sichern\n")
-    said = mtloop(
+    result = mtloop(
         "score",
         "--data",
         tmp_path / "pe.tsv",
@@ -409,7 +409,7 @@ def test_the_column_mt_is_compared_with_a_baseline(mtloop: Call, tmp_path: Path)
         "--format",
         "json",
     )
-    assert [row["system"] for row in json.loads(said.out)] == ["base", "mt"]
+    assert [row["system"] for row in json.loads(result.out)] == ["base", "mt"]
 
 
 def test_traces_of_different_streams_are_not_compared(mtloop: Call, files: Path) -> None:
@@ -418,21 +418,24 @@ def test_traces_of_different_streams_are_not_compared(mtloop: Call, files: Path)
         with TraceWriter(files / f"{name}.jsonl", Header()) as trace:
             for step in run(stream, Recorded({str(number + i): "r" for i in range(3)}), PostEditor()):
                 trace.write(step)
-    said = mtloop("score", files / "a.jsonl", "--baseline", files / "b.jsonl")
-    assert said.code == 2
-    assert "saw different streams" in said.err
+    result = mtloop("score", files / "a.jsonl", "--baseline", files / "b.jsonl")
+    assert result.code == 2
+    assert "saw different streams" in result.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
-        (["--ref", "ref.txt", "--ref", "stop.txt", "--ref", "three.txt", "--hyp", "hyp.txt"], "no partner"),
+        (
+            ["--ref", "ref.txt", "--ref", "stop.txt", "--ref", "three.txt", "--hyp", "hyp.txt"],
+            "expected the same number of lines",
+        ),
         (["--ref", "ref.txt", "--hyp", "hyp.txt", "--seed", "-1"], "--seed"),
         (["--data", "d.tsv", "--ref", "ref.txt"], "leave out --ref"),
         (["--ref", "ref.txt", "--hyp", "hyp.txt", "--columns", "source=a"], "--columns names"),
         (["--src", "ref.txt", "--hyp", "hyp.txt"], "--src needs --ref"),
-        (["ref.txt", "hyp.txt"], "texts are given with --ref and --hyp"),
-        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--curves", "."], "--curves takes the name of a file"),
+        (["ref.txt", "hyp.txt"], "give text files with --ref and --hyp"),
+        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--curves", "."], "--curves expects a file"),
         (
             ["--ref", "ref.txt", "--hyp", "hyp.txt", "--src", "ref.txt", "--metrics", "rr", "--curves", "c.csv"],
             "--curves needs a metric",
@@ -440,24 +443,24 @@ def test_traces_of_different_streams_are_not_compared(mtloop: Call, files: Path)
         (["--ref", "ref.txt", "--hyp", "hyp.txt", "--metrics", "slope-ca-rr"], "adds up"),
     ],
 )
-def test_what_would_be_ignored_or_break_is_said(
-    mtloop: Call, files: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+def test_wrong_combinations_of_options_are_refused(
+    mtloop: Call, files: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     (files / "three.txt").write_text("a\nb\nc\n")
     (files / "d.tsv").write_text("source\ttarget\na\tb\n")
     monkeypatch.chdir(files)
-    said = mtloop("score", *arguments)
-    assert (said.code, said.out) == (2, "")
-    assert says in said.err
+    result = mtloop("score", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
     assert not (files / "c.csv").exists()
 
 
-def test_the_language_may_be_written_in_many_ways(mtloop: Call, files: Path) -> None:
+def test_spellings_of_a_language_code_are_equivalent(mtloop: Call, files: Path) -> None:
     signatures = {recall(mtloop, files, "--lang", code) for code in ("de", "DE", "de_AT", "de-at")}
     assert len(signatures) == 1
 
 
-def test_a_link_stays_a_link(mtloop: Call, files: Path) -> None:
+def test_a_symbolic_link_is_not_replaced(mtloop: Call, files: Path) -> None:
     (files / "real.csv").write_text("")
     (files / "link.csv").symlink_to("real.csv")
     mtloop(

@@ -1,4 +1,4 @@
-"""`mtloop select`, as a user calls it."""
+"""The command `mtloop select`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.ratings import made_recording, write_ratings
-from helpers.said import Said
+from helpers.command_result import CommandResult
+from helpers.ratings import make_recording, write_ratings
 
 from mtloop.core import Trace
 
-CALL = Callable[..., Said]
+CALL = Callable[..., CommandResult]
 
 
 @pytest.fixture
 def ratings(tmp_path: Path) -> Path:
     path = tmp_path / "ratings.tsv"
-    write_ratings(path, made_recording([0.85, 0.75, 0.65, 0.4, 0.3], 150, coverage=0.8))
+    write_ratings(path, make_recording([0.85, 0.75, 0.65, 0.4, 0.3], 150, coverage=0.8))
     return path
 
 
@@ -39,18 +39,18 @@ def test_json_of_one_policy_and_of_several(mtloop: CALL, ratings: Path) -> None:
 
 def test_table_and_files(mtloop: CALL, ratings: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    said = mtloop(
+    result = mtloop(
         "select", "--ratings", ratings, "--policies", "ewaf,exp3:variant=mtol,race", "--runs", 3, "--out", out
     )
-    assert said.code == 0, said.err
-    assert "gold: s0, s1, s2" in said.out
-    assert "the confidence of race holds with --missing skip, not with zero" in said.err
-    assert "150 top 1/3" in said.out
-    assert "race: stop after" in said.out
-    assert "with 95 % confidence the top 3 are" in said.out
+    assert result.code == 0, result.err
+    assert "gold: s0, s1, s2" in result.out
+    assert "the confidence of race is valid with --missing skip, not with zero" in result.err
+    assert "150 top 1/3" in result.out
+    assert "race: stop after" in result.out
+    assert "with 95 % confidence the top 3 are" in result.out
     for name in ("ewaf-zero", "exp3-variant=mtol-zero", "race-zero"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert Trace.read(out / f"{name}.jsonl").header.config["policy"] in said.out
+        assert Trace.read(out / f"{name}.jsonl").header.config["policy"] in result.out
     assert (out / "effort.png").exists()
     assert len(Trace.read(out / "ewaf-zero.jsonl").steps) == 150
 
@@ -65,14 +65,14 @@ def test_gold_file_exclude_and_metric(mtloop: CALL, tmp_path: Path) -> None:
     (tmp_path / "metric.tsv").write_text("\n".join(metric) + "\n")
     files = ("--ratings", tmp_path / "seg.csv", "--gold", tmp_path / "sys.csv", "--format", "json")
     found = json.loads(mtloop("select", *files).out)
-    assert found["gold"] == ["Tohoku.2", "OPPO.1", "Online-B.3"]  # by Z.SCR, and HUMAN is no competitor
+    assert found["gold"] == ["Tohoku.2", "OPPO.1", "Online-B.3"]  # ranked by Z.SCR, without HUMAN
     assert "scale z" in mtloop("select", *files, "--score", "z").err
     raw = json.loads(mtloop("select", *files, "--gold-column", "RAW.SCR", "--exclude", "online*").out)
     assert raw["gold"] == ["OPPO.1", "Tohoku.2"]
-    said = mtloop(
+    result = mtloop(
         "select", *files, "--metric-scores", tmp_path / "metric.tsv", "--metric", "chrf", "--missing", "metric"
     )
-    assert json.loads(said.out)["checkpoints"][-1] == {"iteration": 30, "top1": 0.0, "top3": 1.0, "ratings": 87.0}
+    assert json.loads(result.out)["checkpoints"][-1] == {"iteration": 30, "top1": 0.0, "top3": 1.0, "ratings": 87.0}
 
 
 @pytest.mark.parametrize(
@@ -86,41 +86,41 @@ def test_gold_file_exclude_and_metric(mtloop: CALL, tmp_path: Path) -> None:
         (("--metric", "comet"), "no automatic scores"),
         (("--checkpoints", "ten"), "checkpoint 'ten'"),
         (("--exclude", "s*"), "no systems are left"),
-        (("--scale", "binary"), "neither 0 nor 1"),
+        (("--scale", "binary"), "is not 0 or 1"),
         (("--scale", "stars"), "unknown scale"),
     ],
 )
-def test_mistakes_are_one_line(mtloop: CALL, ratings: Path, options: tuple[str, ...], message: str) -> None:
-    said = mtloop("select", "--ratings", ratings, "--runs", 1, *options)
-    assert said.code == 2
-    assert message in said.err
-    assert len(said.err.strip().splitlines()[-1:]) == 1
+def test_errors_are_one_line(mtloop: CALL, ratings: Path, options: tuple[str, ...], message: str) -> None:
+    result = mtloop("select", "--ratings", ratings, "--runs", 1, *options)
+    assert result.code == 2
+    assert message in result.err
+    assert len(result.err.strip().splitlines()[-1:]) == 1
 
 
 @pytest.mark.parametrize("cell", ["nan", "101", "-5"])
-def test_scores_that_are_none_are_refused(mtloop: CALL, tmp_path: Path, cell: str) -> None:
+def test_invalid_scores_are_refused(mtloop: CALL, tmp_path: Path, cell: str) -> None:
     (tmp_path / "r.tsv").write_text(f"system\tsegment\tscore\na\t1\t50\nb\t1\t{cell}\n")
-    said = mtloop("select", "--ratings", tmp_path / "r.tsv")
-    assert said.code == 2
-    assert "is not a finite number" in said.err or "expected numbers from 0 to 100" in said.err
+    result = mtloop("select", "--ratings", tmp_path / "r.tsv")
+    assert result.code == 2
+    assert "is not a finite number" in result.err or "expected numbers from 0 to 100" in result.err
 
 
-def test_duplicate_rows_are_averaged_and_mentioned(mtloop: CALL, tmp_path: Path) -> None:
+def test_duplicate_rows_are_averaged_and_reported(mtloop: CALL, tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_text("system\tsegment\tscore\na\t1\t50\na\t1\t70\nb\t1\t65\n")
-    said = mtloop("select", "--ratings", tmp_path / "r.tsv", "--format", "json", "--runs", 1)
-    assert "1 cells have more than one human score; the mean was taken" in said.err
-    assert json.loads(said.out)["gold"] == ["b", "a"]
+    result = mtloop("select", "--ratings", tmp_path / "r.tsv", "--format", "json", "--runs", 1)
+    assert "1 cells have more than one human score; the mean was used" in result.err
+    assert json.loads(result.out)["gold"] == ["b", "a"]
 
 
 def test_a_system_without_ratings_is_named(mtloop: CALL, tmp_path: Path) -> None:
     (tmp_path / "mqm.tsv").write_text("system mqm_avg_score seg_id\na -1 1\na -2 2\nb None 1\nb None 2\nc -3 1\n")
-    said = mtloop(
+    result = mtloop(
         "select", "--ratings", tmp_path / "mqm.tsv", "--policies", "race,ucb1", "--format", "json", "--runs", 1
     )
-    assert said.code == 0, said.err
-    assert "scale mqm" in said.err
-    assert "no rating at all, so never found: b" in said.err
-    assert json.loads(said.out)[0]["gold"] == ["a", "c"]
+    assert result.code == 0, result.err
+    assert "scale mqm" in result.err
+    assert "systems without any rating, which no policy can find: b" in result.err
+    assert json.loads(result.out)[0]["gold"] == ["a", "c"]
 
 
 def test_one_system_is_found_at_once(mtloop: CALL, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`mtloop serve`, `task` and `participant` as an organiser calls them."""
+"""The commands `mtloop serve`, `task` and `participant`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.said import Said
+from helpers.command_result import CommandResult
 from helpers.serving import serving
 from helpers.shared_task import REFERENCES, SOURCES, write_data
 
-Mtloop = Callable[..., Said]
+Mtloop = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -27,18 +27,18 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def create(mtloop: Mtloop, data: Path, *more: object) -> Said:
+def create(mtloop: Mtloop, data: Path, *more: object) -> CommandResult:
     files = ("--source", data / "en.txt", "--reference", data / "de.txt")
     return mtloop("task", "create", "tiny", "--kind", "mock", *files, "--folder", data / "d", *more)
 
 
-class Shell:
-    """Plain HTTP, as curl would speak it."""
+class HttpClient:
+    """Plain HTTP requests, like those of curl."""
 
     def __init__(self, port: int, key: str) -> None:
         self._url, self._key = f"http://127.0.0.1:{port}", key
 
-    def ask(self, path: str, body: Any = None, method: str | None = None) -> Any:
+    def request(self, path: str, body: Any = None, method: str | None = None) -> Any:
         sent = None if body is None else json.dumps(body).encode()
         headers = {"x-api-key": self._key, "content-type": "application/json"}
         request = urllib.request.Request(self._url + path, sent, headers, method=method)
@@ -46,29 +46,29 @@ class Shell:
             return json.load(answer)
 
 
-def take_part(shell: Shell, run: str, sentences: int) -> list[tuple[str, float]]:
-    said = []
+def take_part(client: HttpClient, run: str, sentences: int) -> list[tuple[str, float]]:
+    submitted = []
     for _ in range(sentences):
-        sentence = shell.ask(f"/v1/runs/{run}/next")
+        sentence = client.request(f"/v1/runs/{run}/next")
         text = REFERENCES[SOURCES.index(sentence["source"])].replace("geheimen ", "")
-        answer = shell.ask(f"/v1/runs/{run}/translations", {"id": sentence["id"], "translation": text})
-        said.append((text, answer["reward"]))
-    return said
+        answer = client.request(f"/v1/runs/{run}/translations", {"id": sentence["id"], "translation": text})
+        submitted.append((text, answer["reward"]))
+    return submitted
 
 
 def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path) -> None:
-    assert create(mtloop, data).out == "tiny: mock, 20 samples a pass, reward wmt17\n"
+    assert create(mtloop, data).out == "tiny: mock, 20 sentences per pass, reward wmt17\n"
     key = mtloop("participant", "add", "me", "--folder", data / "d").out.strip()
     with serving(data / "d") as (port, process, _):
-        shell = Shell(port, key)
-        run = shell.ask("/v1/tasks/tiny/runs", {})["run"]
-        said = take_part(shell, run, 8)
+        client = HttpClient(port, key)
+        run = client.request("/v1/tasks/tiny/runs", {})["run"]
+        submitted = take_part(client, run, 8)
         process.kill()
     with serving(data / "d", "--workers", "2") as (port, process, log):
-        shell = Shell(port, key)
-        assert shell.ask(f"/v1/runs/{run}")["position"] == 8
-        said += take_part(shell, run, 12)
-        total = shell.ask(f"/v1/runs/{run}")["cumulative_reward"]
+        client = HttpClient(port, key)
+        assert client.request(f"/v1/runs/{run}")["position"] == 8
+        submitted += take_part(client, run, 12)
+        total = client.request(f"/v1/runs/{run}")["cumulative_reward"]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
             assert b"mtloop_rewards_total 12.0" in answer.read()
         process.send_signal(signal.SIGTERM)
@@ -76,8 +76,8 @@ def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path) -> None:
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert {"request", "started", "stopped"} <= {line["event"] for line in lines}
     assert key not in log.read_text()
-    assert total == pytest.approx(sum(reward for _, reward in said))
-    (data / "hyp.txt").write_text("".join(f"{text}\n" for text, _ in said), encoding="utf-8")
+    assert total == pytest.approx(sum(reward for _, reward in submitted))
+    (data / "hyp.txt").write_text("".join(f"{text}\n" for text, _ in submitted), encoding="utf-8")
     scored = mtloop(
         "score", "--ref", data / "de.txt", "--hyp", data / "hyp.txt", "--metrics", "reward", "--format", "json"
     )
@@ -111,7 +111,7 @@ def test_tasks_are_listed_changed_and_deleted(mtloop: Mtloop, data: Path) -> Non
     ]
     assert mtloop("task", "stop", "tiny", *where).code == 0
     assert "stopped" in mtloop("task", "list", *where).out
-    assert create(mtloop, data).err.startswith("mtloop: task 'tiny' is there already")
+    assert create(mtloop, data).err.startswith("mtloop: task 'tiny' exists already")
     assert mtloop("task", "stop", "tony", *where).err == "mtloop: no task 'tony'; there are: tiny\n"
     assert mtloop("task", "delete", "tiny", "--yes", *where).code == 0
     assert len(mtloop("task", "list", *where).out.splitlines()) == 1
@@ -144,14 +144,14 @@ reward = "sbleu"
 held_out = 4
 blocks = 3
 samples = 25
-required = 20
+required_samples = 20
 [noise]
 granularity = 5
 """
     )
     where = ("--folder", data / "d")
-    made = mtloop("task", "create", "--config", data / "task.toml", *where)
-    assert made.out == "training: training, 25 samples a pass, reward sbleu\n"
+    created = mtloop("task", "create", "--config", data / "task.toml", *where)
+    assert created.out == "training: training, 25 sentences per pass, reward sbleu\n"
     with sqlite3.connect(data / "d" / "mtloop.db") as database:
         ((source,),) = database.execute("SELECT source FROM sentences ORDER BY id LIMIT 1").fetchall()
     database.close()
@@ -168,29 +168,29 @@ WRONG = {
     'name = "x"\nnoise = {loud = 1}': "unknown noise 'loud'",
     'name = "x"\nnoise = {skew = 0}': "skew 0",
     'name = "x"\nblocks = "2"': "blocks is '2'; expected int",
-    'name = "x"\nsource = "en.txt"\nreference = "short.txt"': "no partner in",
-    'name = "x"\nsource = "short.txt"\nreference = "de.txt"': "no partner in",
-    'name = "x"\nsource = "en.txt"\nreference = "gap.txt"': "sentence 2 is empty on one side",
+    'name = "x"\nsource = "en.txt"\nreference = "short.txt"': "no counterpart in",
+    'name = "x"\nsource = "short.txt"\nreference = "de.txt"': "no counterpart in",
+    'name = "x"\nsource = "en.txt"\nreference = "gap.txt"': "sentence 2 has an empty source or reference",
     'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nheld_out = 20\nblocks = 2': "20 held-out sentences of 20",
-    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nheld_out = 2\nblocks = 1': "at least 2 times",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nheld_out = 2\nblocks = 1': "at least --blocks 2",
     'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nblocks = 2': "needs a held-out block",
     'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nsamples = 21': "a pass has 20",
-    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nrequired = 21': "a pass has 20 samples",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nrequired_samples = 21': "a pass has 20 samples",
     'name = "x"\nsource = "en.txt"\nreference = "de.txt"\noracle = "short.txt"': "has only 3 translations",
     "name = ": "not a TOML file",
 }
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_a_wrong_task_file_is_one_line_and_leaves_nothing(mtloop: Mtloop, data: Path, text: str) -> None:
+def test_an_error_in_a_task_file_is_one_line_and_creates_nothing(mtloop: Mtloop, data: Path, text: str) -> None:
     (data / "short.txt").write_text("a\nb\nc\n")
     (data / "gap.txt").write_text("a\n\n" + "c\n" * 18)
     (data / "task.toml").write_text(text)
     where = ("--folder", data / "d")
-    said = mtloop("task", "create", "--config", data / "task.toml", *where)
-    assert said.code == 2
-    assert WRONG[text] in said.err
-    assert said.err.count("\n") == 1
+    result = mtloop("task", "create", "--config", data / "task.toml", *where)
+    assert result.code == 2
+    assert WRONG[text] in result.err
+    assert result.err.count("\n") == 1
     if not (data / "d").exists():
         return
     assert len(mtloop("task", "list", *where).out.splitlines()) == 1
@@ -199,16 +199,16 @@ def test_a_wrong_task_file_is_one_line_and_leaves_nothing(mtloop: Mtloop, data: 
     database.close()
 
 
-def test_a_wrong_database_is_one_line(mtloop: Mtloop) -> None:
-    said = mtloop("task", "list", "--database", "mysql://x/y")
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    said = mtloop("task", "list", "--database", "postgresql://x@127.0.0.1:1/y")
-    assert said.code == 2
-    assert "the database does not answer" in said.err
+def test_an_unreachable_database_is_one_line(mtloop: Mtloop) -> None:
+    result = mtloop("task", "list", "--database", "mysql://x/y")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    result = mtloop("task", "list", "--database", "postgresql://x@127.0.0.1:1/y")
+    assert result.code == 2
+    assert "the database is not reachable" in result.err
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3 program to back up with")
-def test_the_backup_that_the_docs_describe_for_sqlite(mtloop: Mtloop, data: Path) -> None:
+def test_the_sqlite_backup_of_the_docs(mtloop: Mtloop, data: Path) -> None:
     create(mtloop, data)
     with serving(data / "d") as (_, __, ___):
         subprocess.run(["sqlite3", str(data / "d/mtloop.db"), f".backup '{data}/backup.db'"], check=True)
@@ -217,9 +217,9 @@ def test_the_backup_that_the_docs_describe_for_sqlite(mtloop: Mtloop, data: Path
     assert "tiny" in mtloop("task", "list", "--folder", data / "new").out
 
 
-def test_a_database_of_another_kind_is_one_line_before_anything_starts(mtloop: Mtloop, tmp_path: Path) -> None:
-    said = mtloop("serve", "--database", "nonsense://x", "--folder", tmp_path / "d")
-    assert said.code == 2
-    assert said.err.count("\n") == 1
-    assert "postgresql://" in said.err
+def test_an_unsupported_database_is_refused_before_the_service_starts(mtloop: Mtloop, tmp_path: Path) -> None:
+    result = mtloop("serve", "--database", "nonsense://x", "--folder", tmp_path / "d")
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert "postgresql://" in result.err
     assert not (tmp_path / "d").exists()

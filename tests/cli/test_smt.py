@@ -1,4 +1,4 @@
-"""The statistical methods as a user meets them: trained, run, killed, resumed, compared."""
+"""Statistical methods on the command line: train, run, resume, compare."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.said import Said
+from helpers.command_result import CommandResult
 from helpers.tiny_smt import known_pairs, stream_pairs, write_stream
 
 from mtloop.core import Trace
 
-Call = Callable[..., Said]
+Call = Callable[..., CommandResult]
 FOUR = "smt-baseline,smt-adapting,smt-foreground,smt-foreground-unfair"
 
 
 @pytest.fixture(scope="module")
 def smt_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Trained by the command itself."""
+    """A model trained with `mtloop train`."""
     folder = tmp_path_factory.mktemp("trained")
     train, dev = write_stream(folder / "train.tsv", known_pairs()), write_stream(folder / "dev.tsv", known_pairs()[::8])
     command = [sys.executable, "-m", "mtloop", "train", "--engine", "smt", "--data", train, "--valid", dev]
@@ -30,7 +30,7 @@ def smt_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [*command, "--test", f"again={dev}", "--out", folder / "model"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "HMM, round 1 of" in done.stderr
+    assert "HMM, iteration 1 of" in done.stderr
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [
         "valid (untuned)", "valid", "again (untuned)", "again"]  # fmt: skip
     return folder / "model"
@@ -66,8 +66,8 @@ main(arguments)
 
 def child(model: Path, data: Path, out: Path, method: str, where: str = "", nth: int = 0) -> int:
     arguments = ["run", "--data", data, "--model", model, "--method", method, "--schedule", "blocks:20", "--shuffle", 1]
-    arguments += ["--out", out, "--snapshot", 10, "--resume"]
-    arguments += ["--set", "words=20"] if "foreground" in method else []
+    arguments += ["--out", out, "--snapshot-every", 10, "--resume"]
+    arguments += ["--set", "retrain_words=20"] if "foreground" in method else []
     command = [sys.executable, "-c", CHILD, where, str(nth), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"}).returncode
 
@@ -82,7 +82,7 @@ def child(model: Path, data: Path, out: Path, method: str, where: str = "", nth:
         ("smt-foreground-unfair", "propose", 30),
     ],
 )
-def test_killed_and_resumed_it_writes_the_same_bytes(
+def test_a_killed_and_resumed_run_writes_the_same_bytes(
     smt_model: Path, stream: Path, tmp_path: Path, method: str, where: str, nth: int
 ) -> None:
     whole, out = tmp_path / "whole.jsonl", tmp_path / "run.jsonl"
@@ -93,12 +93,12 @@ def test_killed_and_resumed_it_writes_the_same_bytes(
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_the_header_says_how_to_run_it_again(mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path) -> None:
+def test_the_header_contains_the_configuration(mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     assert mtloop("run", "--data", stream, "--model", smt_model, "--method", "smt-adapting", "--out", out).code == 0
     header = Trace.read(out).header
     assert header.config["schedule"] == "blocks:1000"
-    assert header.config["settings"] == {"foreground": "incremental", "emphasis": 1, "size": 50}
+    assert header.config["settings"] == {"foreground": "incremental", "repetitions": 1, "nbest_size": 50}
     assert {"sil-thot", "mtloop", "python"} == header.versions.keys()
 
 
@@ -107,76 +107,79 @@ def test_compare_shows_the_papers_table_and_figures(
 ) -> None:
     from mtloop.experiments import backward_reliability
 
-    monkeypatch.setattr(backward_reliability, "SHORTEST", 8)
+    monkeypatch.setattr(backward_reliability, "MIN_SEGMENTS", 8)
     arguments = ["compare", "--data", stream, "--methods", FOUR, "--model", smt_model, "--schedule", "blocks:30"]
     arguments += ["--block-words", "30", "--shuffle", "1", "--out", tmp_path, "--jobs", "1"]
-    said = mtloop(*arguments)
-    assert said.code == 0, said.err
-    assert "Table 2" in said.out
-    assert all(number in said.out for number in ("100.4", "97.7", "96.5", "107.4"))  # the paper's
-    learned = ("smt-adapting", "smt-foreground")  # the baseline never learns, the unfair one would be as the fair one
-    assert said.out.count("backward transfer") == 2
-    assert all(f"Figure 5: {system}," in said.out for system in learned)
+    result = mtloop(*arguments)
+    assert result.code == 0, result.err
+    assert "Table 2" in result.out
+    assert all(number in result.out for number in ("100.4", "97.7", "96.5", "107.4"))  # the paper's
+    learned = ("smt-adapting", "smt-foreground")  # the baseline never learns; unfair would equal fair
+    assert result.out.count("backward transfer") == 2
+    assert all(f"Figure 5: {system}," in result.out for system in learned)
     drawn = {path.stem for path in (tmp_path / "report_files").glob("figure-*.png")}
     figures = [*map(str, range(1, 5)), *(f"5-{system}" for system in learned)]
     assert drawn == {f"figure-{figure}-{metric}" for figure in figures for metric in ("ter", "bleu")}
-    assert "The 2012 paper&#x27;s measures" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The measures of the 2012 paper" in (tmp_path / "report.html").read_text(encoding="utf-8")
     schedules = {name: Trace.read(tmp_path / f"{name}.jsonl").header.config["schedule"] for name in FOUR.split(",")}
     assert schedules["smt-foreground"] == "blocks:30"
     assert schedules["smt-foreground-unfair"] == "blocks:30:unfair"
     before = (tmp_path / "smt-adapting.reliability.json").stat().st_mtime_ns
-    assert mtloop(*arguments).out == said.out  # nothing is run twice
+    assert mtloop(*arguments).out == result.out  # finished runs are not repeated
     assert (tmp_path / "smt-adapting.reliability.json").stat().st_mtime_ns == before
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--method", "smt-adaptin"], "did you mean 'smt-adapting'?"),
         (["--method", "smt-adapting", "--set", "foreground=both"], "'incremental' or 'rescoring'"),
-        (["--method", "smt-adapting", "--beam", "4"], "unknown setting of method smt-adapting 'beams'"),
-        (["--method", "smt-foreground", "--set", "phrase=0"], "words and phrase are 1 or more"),
-        (["--method", "smt-foreground-unfair", "--set", "words=0"], "words and phrase are 1 or more"),
+        (["--method", "smt-adapting", "--beam-size", "4"], "unknown setting of method smt-adapting 'beam_size'"),
+        (["--method", "smt-foreground", "--set", "max_phrase_length=0"], "max_phrase_length are 1 or more"),
+        (
+            ["--method", "smt-foreground-unfair", "--set", "retrain_words=0"],
+            "retrain_words and max_phrase_length are 1",
+        ),
         (["--method", "smt-foreground-unfair", "--schedule", "each"], "give --schedule blocks:WORDS, not each"),
     ],
 )
-def test_a_mistake_is_one_line(
-    mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path, arguments: list[str], says: str
+def test_an_error_is_one_line(
+    mtloop: Call, smt_model: Path, stream: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    said = mtloop("run", "--data", stream, "--model", smt_model, "--out", tmp_path / "r.jsonl", *arguments)
-    assert said.code == 2
-    assert says in said.err
-    assert len(said.err.splitlines()) == 1
+    result = mtloop("run", "--data", stream, "--model", smt_model, "--out", tmp_path / "r.jsonl", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
 
 
-def test_without_a_model_it_says_how_to_get_one(mtloop: Call, stream: Path, tmp_path: Path) -> None:
+def test_without_a_model_the_training_command_is_named(mtloop: Call, stream: Path, tmp_path: Path) -> None:
     out = ["--out", tmp_path / "r.jsonl"]
     assert "mtloop train --engine smt" in mtloop("run", "--data", stream, "--method", "smt-baseline", *out).err
-    said = mtloop("run", "--data", stream, "--method", "smt-baseline", "--model", tmp_path / "none", *out)
-    assert "no folder of an SMT model" in said.err
+    result = mtloop("run", "--data", stream, "--method", "smt-baseline", "--model", tmp_path / "none", *out)
+    assert "not a folder with an SMT model" in result.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--engine", "smt", "--steps", "5"], "--steps is an option of --engine nmt"),
-        (["--order", "4"], "--order is an option of --engine smt"),
-        (["--engine", "smt"], "is there already"),
+        (["--ngram-order", "4"], "--ngram-order is an option of --engine smt"),
+        (["--engine", "smt"], "already exists"),
     ],
 )
 def test_training_options_of_the_other_engine_are_refused(
-    mtloop: Call, stream: Path, tmp_path: Path, arguments: list[str], says: str
+    mtloop: Call, stream: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "m").mkdir()
-    said = mtloop("train", "--data", stream, "--out", tmp_path / "m", *arguments)
-    assert said.code == 2
-    assert says in said.err
+    result = mtloop("train", "--data", stream, "--out", tmp_path / "m", *arguments)
+    assert result.code == 2
+    assert message in result.err
     assert json.dumps(sorted(path.name for path in (tmp_path / "m").iterdir())) == "[]"
 
 
-def test_translate_takes_a_statistical_model(smt_model: Path) -> None:
+def test_translate_with_a_statistical_model(smt_model: Path) -> None:
     command = [sys.executable, "-m", "mtloop", "translate", "--model", str(smt_model)]
-    said = subprocess.run(command, input="Open the file.\n\nSave the page now.\n", text=True, capture_output=True)
-    assert said.stdout.splitlines() == ["Öffnen Sie die Datei.", "", "Speichern Sie die Seite jetzt."]
-    refused = subprocess.run([*command, "--beam", "4"], input="", text=True, capture_output=True)
-    assert "for Marian models" in refused.stderr
+    result = subprocess.run(command, input="Open the file.\n\nSave the page now.\n", text=True, capture_output=True)
+    assert result.stdout.splitlines() == ["Öffnen Sie die Datei.", "", "Speichern Sie die Seite jetzt."]
+    refused = subprocess.run([*command, "--beam-size", "4"], input="", text=True, capture_output=True)
+    assert "--beam-size apply to Marian models" in refused.stderr

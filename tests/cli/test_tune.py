@@ -12,7 +12,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
-from helpers.said import Said
+from helpers.command_result import CommandResult
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.cli import main
@@ -20,7 +20,7 @@ from mtloop.core import Trace
 from mtloop.metrics.effort import KSMR
 from mtloop.metrics.quality import TER
 
-Call = Callable[..., Said]
+Call = Callable[..., CommandResult]
 
 
 @pytest.fixture(scope="module")
@@ -32,24 +32,25 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def arguments(model: Path, data: Path, out: Path, *more: object) -> list[str]:
-    given = ["tune", "--data", data, "--model", model, "--method", "bias", "--space", "rate=0.1:5:log", "--trials", 4]
+    given = ["tune", "--data", data, "--model", model, "--method", "bias", "--space", "learning_rate=0.1:5:log"]
+    given += ["--trials", 4]
     given += ["--halving", "--tune-rows", "1-8", "--report-rows", "9-12", "--metric", "ter", "--seed", 3]
-    given += ["--report-metrics", "ter,bleu,r0", "--snapshot", 2, "--jobs", 1, "--out", out, *more]
+    given += ["--report-metrics", "ter,bleu,r0", "--snapshot-every", 2, "--jobs", 1, "--out", out, *more]
     return [str(argument) for argument in given]
 
 
 @pytest.fixture(scope="module")
 def whole(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder and the output of a search that nobody disturbed."""
+    """The folder and the output of an uninterrupted search."""
     out = tmp_path_factory.mktemp("whole") / "out"
-    return out, searched(arguments(model, data, out), out)
+    return out, run_search(arguments(model, data, out), out)
 
 
-def searched(arguments: list[str], out: Path) -> str:
-    """What a search in this process prints."""
-    with redirect_stdout(io.StringIO()) as said:
+def run_search(arguments: list[str], out: Path) -> str:
+    """Run a search in this process and return its output."""
+    with redirect_stdout(io.StringIO()) as output:
         main(arguments)
-    return said.getvalue().replace(str(out), "OUT")
+    return output.getvalue().replace(str(out), "OUT")
 
 
 CHILD = """
@@ -85,8 +86,8 @@ def child(arguments: list[str], where: str, nth: int) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
 
 
-def same(out: Path, other: Path) -> None:
-    """The same winner, leaderboard and traces, byte for byte."""
+def assert_same(out: Path, other: Path) -> None:
+    """Check that the winner, leaderboard and traces are equal, byte for byte."""
     names, others = ({path.relative_to(folder) for path in folder.rglob("*.*l")} for folder in (out, other))
     assert names == others
     for name in names:
@@ -95,19 +96,21 @@ def same(out: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize(("where", "nth"), [("write", 30), ("snapshot", 9), ("file", 8)])
-def test_killed_and_started_again_it_picks_the_same_winner(
+def test_an_interrupted_search_finds_the_same_winner(
     model: Path, data: Path, whole: tuple[Path, str], tmp_path: Path, where: str, nth: int
 ) -> None:
     out = tmp_path / "out"
     killed = child(arguments(model, data, out), where, nth)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not (out / "report/winner.jsonl").exists()
-    assert searched(arguments(model, data, out), out) == whole[1]
-    same(out, whole[0])
+    assert run_search(arguments(model, data, out), out) == whole[1]
+    assert_same(out, whole[0])
 
 
-def test_processes_find_what_one_finds_even_if_their_parent_is_killed(model: Path, data: Path, tmp_path: Path) -> None:
-    """Killing the search alone leaves its trials at work; the next search waits for them and goes on."""
+def test_parallel_trials_give_the_same_result_if_their_parent_is_killed(
+    model: Path, data: Path, tmp_path: Path
+) -> None:
+    """Killing only the search leaves its trials running; the next search waits for them and resumes."""
     out, other = tmp_path / "out", tmp_path / "other"
     command = [sys.executable, "-m", "mtloop", *arguments(model, data, out, "--trials", 2, "--jobs", 2)]
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -117,16 +120,16 @@ def test_processes_find_what_one_finds_even_if_their_parent_is_killed(model: Pat
     assert first.wait() == -signal.SIGKILL
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.replace(str(out), "OUT") == searched(arguments(model, data, other, "--trials", 2), other)
-    same(out, other)
+    assert done.stdout.replace(str(out), "OUT") == run_search(arguments(model, data, other, "--trials", 2), other)
+    assert_same(out, other)
 
 
-def test_what_it_prints_and_leaves(whole: tuple[Path, str], mtloop: Call, tmp_path: Path) -> None:
-    out, said = whole
-    assert "Tuned on rows 1-8: ter, lower is better." in said
-    assert "Reported on rows 9-12" in said
-    for name in ("baseline", "default", "less baseline"):
-        assert name in said
+def test_output_and_files_of_a_search(whole: tuple[Path, str], mtloop: Call, tmp_path: Path) -> None:
+    out, output = whole
+    assert "Tuned on rows 1-8: ter, lower is better." in output
+    assert "Reported on rows 9-12" in output
+    for name in ("baseline", "default", "minus baseline"):
+        assert name in output
     lines = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
     assert len(lines) == 4
     assert [line["rows"] for line in lines] == [8, 8, 4, 4]
@@ -138,9 +141,9 @@ def test_what_it_prints_and_leaves(whole: tuple[Path, str], mtloop: Call, tmp_pa
 
 def test_several_metrics_by_their_mean_relative_gain(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     given = arguments(model, data, tmp_path / "out", "--metric", "ter,ksmr", "--trials", 2)
-    said = mtloop(*[argument for argument in given if argument != "--halving"])
-    assert said.code == 0, said.err
-    assert "mean of the relative gains over the baseline in ter, ksmr" in said.out
+    result = mtloop(*[argument for argument in given if argument != "--halving"])
+    assert result.code == 0, result.err
+    assert "mean of the relative gains over the baseline in ter, ksmr" in result.out
     best = json.loads((tmp_path / "out/trials.jsonl").read_text().splitlines()[0])
     baseline = Trace.read(tmp_path / "out/trials/baseline.jsonl").steps
     base = {metric.name: metric.score(baseline).value for metric in (TER(), KSMR())}
@@ -149,45 +152,45 @@ def test_several_metrics_by_their_mean_relative_gain(mtloop: Call, model: Path, 
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("more", "message"),
     [
         (["--report-rows", "8-12"], "rows 1-8 to tune on and rows 8-12 to report on overlap"),
         (["--report-rows", "9-13"], "the stream has only 12"),
         (["--tune-rows", "all"], "expected FIRST-LAST"),
-        (["--space", "rat=1:2"], "did you mean 'rate'?"),
-        (["--space", "rate=1:2"], "given twice"),
+        (["--space", "learning_rat=1:2"], "did you mean 'learning_rate'?"),
+        (["--space", "learning_rate=1:2"], "given twice"),
         (["--method", "baseline"], "never learns"),
         (["--method", "ful"], "did you mean 'full'?"),
         (["--metric", "blue"], "did you mean 'bleu'?"),
-        (["--metric", "slope-ca"], "does not add up"),
+        (["--metric", "slope-ca"], "is not additive"),
         (["--report-metrics", "terr"], "did you mean 'ter'?"),
         (["--schedule", "never"], "expected each"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_written(
-    mtloop: Call, model: Path, data: Path, tmp_path: Path, more: list[str], says: str
+def test_an_error_is_one_line_and_nothing_is_written(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path, more: list[str], message: str
 ) -> None:
     out = tmp_path / "out"
-    said = mtloop(*arguments(model, data, out, *more))
-    assert said.code == 2
-    assert says in said.err
-    assert len(said.err.splitlines()) == 1
+    result = mtloop(*arguments(model, data, out, *more))
+    assert result.code == 2
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
     assert not out.exists()
 
 
 def test_another_search_in_the_same_folder_is_refused(
     mtloop: Call, model: Path, data: Path, whole: tuple[Path, str]
 ) -> None:
-    said = mtloop(*arguments(model, data, whole[0], "--seed", 4))
-    assert (said.code, said.out) == (2, "")
-    assert "another search (seed differ)" in said.err
+    result = mtloop(*arguments(model, data, whole[0], "--seed", 4))
+    assert (result.code, result.out) == (2, "")
+    assert "another search (different: seed)" in result.err
 
 
-def test_run_until_stops_and_goes_on(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
-    given = ["run", "--data", data, "--model", model, "--set", "rate=0.1", "--snapshot", 100]
+def test_run_stop_after_and_resume(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    given = ["run", "--data", data, "--model", model, "--set", "learning_rate=0.1", "--snapshot-every", 100]
     assert mtloop(*given, "--out", tmp_path / "whole.jsonl").code == 0
-    for until in (5, 3, 12):
-        assert mtloop(*given, "--until", until, "--resume", "--out", tmp_path / "part.jsonl").code == 0
-        assert len(Trace.read(tmp_path / "part.jsonl").steps) == max(until, 5)
+    for count in (5, 3, 12):
+        assert mtloop(*given, "--stop-after", count, "--resume", "--out", tmp_path / "part.jsonl").code == 0
+        assert len(Trace.read(tmp_path / "part.jsonl").steps) == max(count, 5)
     assert (tmp_path / "part.state/000000005").is_dir()
     assert (tmp_path / "part.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers.fake_service import SOURCES, TARGETS, Faulty, Service, Storm, client_of
+from helpers.fake_service import SOURCES, TARGETS, Faulty, RandomFaults, Service, client_of
 from helpers.learners import Chained
 
 from mtloop.core import Blocks, Delay, Feedback, InputError, Learned, Proposal, Reward, Segment, run
@@ -13,7 +13,7 @@ def service() -> Service:
     return Service()
 
 
-def test_a_participant_is_the_loop(service: Service) -> None:
+def test_a_participant_is_a_learning_loop(service: Service) -> None:
     task = client_of(service).join("dev")
     steps = list(run(task, CopySource(), task.judge))
     assert [step.proposal.segment.source for step in steps] == SOURCES
@@ -23,15 +23,15 @@ def test_a_participant_is_the_loop(service: Service) -> None:
     assert sum(rewards) == task.state().cumulative_reward
 
 
-def test_a_turn_is_one_request(service: Service) -> None:
+def test_a_step_needs_one_request(service: Service) -> None:
     task = client_of(service).join("dev")
     service.requests.clear()
     list(run(task, CopySource(), task.judge))
     assert [method for method, _ in service.requests] == ["GET", *["POST"] * len(SOURCES)]
 
 
-class Watching(Chained):
-    """Notes how many requests were made by the time it is asked for something."""
+class CountingRequests(Chained):
+    """A learner that stores the number of requests at each call."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
@@ -46,51 +46,51 @@ class Watching(Chained):
         return super().learn(proposal, feedback)
 
 
-def test_the_next_sentence_is_here_before_the_reward_is_learned_from(service: Service) -> None:
-    """Nothing is asked of the service between two translations, and never for a sentence before its time."""
+def test_the_next_sentence_arrives_before_the_learner_learns(service: Service) -> None:
+    """Between two translations there is no request, and no sentence is requested before the last translation."""
     task = client_of(service).join("dev")
     service.requests.clear()
-    learner = Watching(service)
+    learner = CountingRequests(service)
     list(run(task, learner, task.judge))
     assert learner.learned == [*learner.proposed[1:], len(service.requests)]
     assert learner.proposed == list(range(1, len(SOURCES) + 1))
 
 
-def test_the_learner_hears_every_reward(service: Service) -> None:
+def test_the_learner_learns_from_every_reward(service: Service) -> None:
     task, learner = client_of(service).join("dev"), Chained()
     steps = list(run(task, learner, task.judge))
     assert learner.lessons_ == len(SOURCES)
     assert len({step.proposal.text.split()[-1] for step in steps}) == len(SOURCES)
 
 
-def test_broken_off_and_taken_up_again(service: Service) -> None:
+def test_an_interrupted_run_is_resumed(service: Service) -> None:
     task = client_of(service).join("dev")
     steps = run(task, CopySource(), task.judge)
     first = [next(steps), next(steps)]
-    again = client_of(service).join("dev", task.run)
-    rest = list(run(again, CopySource(), again.judge))
+    resumed = client_of(service).join("dev", task.run)
+    rest = list(run(resumed, CopySource(), resumed.judge))
     assert [step.proposal.segment.source for step in first + rest] == SOURCES
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_storm_changes_nothing(service: Service, seed: int) -> None:
-    task = client_of(Storm(service, seed), patience=1e6).join("dev")
+def test_lost_responses_do_not_change_the_run(service: Service, seed: int) -> None:
+    task = client_of(RandomFaults(service, seed), patience=1e6).join("dev")
     steps = list(run(task, Chained(), task.judge))
-    calm = client_of(Service()).join("dev")
-    wanted = list(run(calm, Chained(), calm.judge))
+    reliable = client_of(Service()).join("dev")
+    expected = list(run(reliable, Chained(), reliable.judge))
     assert len(service.runs) == 1
-    assert [step.feedback for step in steps] == [step.feedback for step in wanted]
+    assert [step.feedback for step in steps] == [step.feedback for step in expected]
     assert service.runs[task.run].rewards == [
         step.feedback.value for step in steps if isinstance(step.feedback, Reward)
     ]
 
 
-def test_learning_may_be_late(service: Service) -> None:
+def test_learning_can_be_delayed(service: Service) -> None:
     task = client_of(service).join("dev")
     assert len(list(run(task, Chained(), task.judge, schedule=Delay(2)))) == len(SOURCES)
 
 
-def test_nobody_sees_a_sentence_before_its_time(service: Service) -> None:
+def test_no_sentence_before_a_translation_of_the_last(service: Service) -> None:
     task = client_of(service).join("dev")
     with pytest.raises(InputError, match="only after a translation"):
         list(run(task, Chained(), task.judge, schedule=Blocks(100)))
@@ -107,14 +107,14 @@ def test_another_pass(service: Service) -> None:
     assert task.state().done == 2 * len(SOURCES)
 
 
-def test_a_mock_task_begins_again_in_the_middle(service: Service) -> None:
+def test_a_mock_task_can_restart_in_the_middle_of_a_pass(service: Service) -> None:
     task = client_of(service).join("mock")
     next(run(task, CopySource(), task.judge))
     task.next_pass()
     assert next(iter(task))[0].source == SOURCES[0]
 
 
-def test_an_old_translation_told_again_does_not_move_the_stream(service: Service) -> None:
+def test_resubmitting_an_old_translation_does_not_move_the_stream(service: Service) -> None:
     task = client_of(service).join("dev")
     steps = run(task, CopySource(), task.judge)
     first, second, third = next(steps), next(steps), next(steps)
@@ -123,7 +123,7 @@ def test_an_old_translation_told_again_does_not_move_the_stream(service: Service
     assert (second.index, third.index) == (1, 2)
 
 
-def test_an_answer_lost_in_the_middle(service: Service) -> None:
+def test_a_lost_response_in_the_middle(service: Service) -> None:
     transport = Faulty(service)
     task = client_of(transport).join("dev")
     segment, _ = next(iter(task))

@@ -1,4 +1,4 @@
-"""Code as it was written for the 2017 client."""
+"""Code written for the 2017 client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.fake_service import KEY, SOURCES, Faulty, Service, Time, client_of, served
+from helpers.fake_service import KEY, SOURCES, FakeClock, Faulty, Service, client_of, served
 
 from mtloop.client.wmt_client_python import Configuration, Sentence, SharedTaskApi, Translation, configuration
 from mtloop.client.wmt_client_python.rest import ApiException
@@ -48,7 +48,7 @@ def api_of(service: Service, task: str, **retry: float) -> SharedTaskApi:
     return SharedTaskApi(Configuration(host), client=client_of(service, **retry))
 
 
-def to_the_end(api: SharedTaskApi) -> list[float]:
+def translate_all(api: SharedTaskApi) -> list[float]:
     scores = []
     while (sentence := sentence_of(api)) is not None:
         scores.append(api.send_translation(Translation(sentence.id, sentence.source)).score)
@@ -64,7 +64,7 @@ def sentence_of(api: SharedTaskApi) -> Sentence | None:
         raise
 
 
-def test_a_program_of_2017_runs_as_it_is(tmp_path: Path) -> None:
+def test_a_program_of_2017_runs_unchanged(tmp_path: Path) -> None:
     (tmp_path / "old.py").write_text(PROGRAM)
     (tmp_path / "words.py").write_text("WORDS = {'guten': 'good', 'morgen': 'morning'}\n")
     service = Service()
@@ -77,14 +77,14 @@ def test_a_program_of_2017_runs_as_it_is(tmp_path: Path) -> None:
             f"{url}/v1/tasks/mock",
             KEY,
         ]
-        said = subprocess.run(command, capture_output=True, text=True)
-    assert said.returncode == 0, said.stderr
+        process = subprocess.run(command, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     (run,) = service.runs.values()
-    assert float(said.stdout) == sum(run.rewards) == pytest.approx(3.75)
+    assert float(process.stdout) == sum(run.rewards) == pytest.approx(3.75)
     assert (run.task, run.position) == ("mock", len(SOURCES))
 
 
-def test_without_a_program_it_says_how(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_program_the_usage_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     from mtloop.client.wmt_client_python.__main__ import main
 
     with pytest.raises(SystemExit, match="usage"):
@@ -98,7 +98,7 @@ def test_one_configuration_for_the_whole_program() -> None:
     configuration.api_key.clear()
 
 
-def test_started_again_it_goes_on_where_it_was() -> None:
+def test_a_restarted_program_resumes_its_run() -> None:
     service = Service()
     api = api_of(service, "dev")
     first = api.get_sentence()
@@ -107,7 +107,7 @@ def test_started_again_it_goes_on_where_it_was() -> None:
     assert len(service.runs) == 1
 
 
-def test_reset_begins_again_in_mock_and_dev() -> None:
+def test_reset_restarts_mock_and_dev_tasks() -> None:
     service = Service()
     mock = api_of(service, "mock")
     mock.send_translation(Translation(mock.get_sentence().id, "x"))
@@ -116,11 +116,11 @@ def test_reset_begins_again_in_mock_and_dev() -> None:
     dev = api_of(service, "dev")
     for _ in range(5):  # more than the three passes of a run
         dev.reset_dataset()
-        assert len(to_the_end(dev)) == len(SOURCES)
+        assert len(translate_all(dev)) == len(SOURCES)
     assert [run.pass_number for run in service.runs.values() if run.task == "dev"] == [3, 2]
 
 
-def test_reset_costs_nothing_before_the_first_translation() -> None:
+def test_reset_does_nothing_before_the_first_translation() -> None:
     service = Service()
     api = api_of(service, "training")
     api.reset_dataset()
@@ -129,10 +129,10 @@ def test_reset_costs_nothing_before_the_first_translation() -> None:
     assert [run.pass_number for run in service.runs.values()] == [1]
 
 
-def test_training_is_not_reset() -> None:
+def test_a_training_task_cannot_be_reset() -> None:
     service = Service()
     api = api_of(service, "training")
-    to_the_end(api)
+    translate_all(api)
     with pytest.raises(ApiException) as refused:
         api.reset_dataset()
     assert refused.value.status == 409
@@ -142,7 +142,7 @@ def test_training_is_not_reset() -> None:
     assert ended.value.status == 404
 
 
-def test_errors_are_those_of_2017() -> None:
+def test_errors_are_those_of_the_2017_client() -> None:
     service = Service()
     api = api_of(service, "dev")
     sentence = api.get_sentence()
@@ -151,19 +151,21 @@ def test_errors_are_those_of_2017() -> None:
         api.send_translation(Translation(sentence.id, "y"))
     assert (refused.value.status, refused.value.reason) == (409, "it has its reward")
     assert "already-translated" in refused.value.body
-    away = SharedTaskApi(
+    unreachable = SharedTaskApi(
         Configuration("http://x/v1/tasks/dev"), client=client_of(Faulty(service, *["before"] * 99), patience=1)
     )
-    with pytest.raises(ApiException) as nobody:
-        away.get_sentence()
-    assert nobody.value.status == 0
+    with pytest.raises(ApiException) as failed:
+        unreachable.get_sentence()
+    assert failed.value.status == 0
 
 
 def test_the_only_task_needs_no_name() -> None:
     service = Service()
-    with pytest.raises(InputError, match="NAME one of: mock, dev, training"):
+    with pytest.raises(InputError, match="NAME is one of: mock, dev, training"):
         SharedTaskApi(Configuration("http://service.test"), client=client_of(service)).get_sentence()
     del service.kinds["dev"], service.kinds["training"]
-    assert SharedTaskApi(Configuration("http://service.test"), client=client_of(service, time=Time())).get_sentence()
+    assert SharedTaskApi(
+        Configuration("http://service.test"), client=client_of(service, time=FakeClock())
+    ).get_sentence()
     with pytest.raises(UnknownName, match="known: mock"):
         api_of(service, "dev").get_sentence()

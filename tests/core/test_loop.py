@@ -8,8 +8,8 @@ from mtloop.core import Blocks, Delay, PostEdit, Proposal, Schedule, Segment, St
 from mtloop.core.types import Feedback
 
 
-class Averaging:
-    """A judge that answers with what it has seen so far."""
+class CountingJudge:
+    """A judge whose answer is the number of steps it has observed."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []
@@ -21,7 +21,7 @@ class Averaging:
         self.seen.append(step.index)
 
 
-def test_the_loop_is_the_for_loop_of_its_docstring() -> None:
+def test_run_equals_the_for_loop_of_its_docstring() -> None:
     learner, expected = Chained(), []
     for index, (segment, truth) in enumerate(STREAM):
         proposal = learner.propose(segment)
@@ -53,11 +53,11 @@ def test_without_feedback_nothing_is_learned() -> None:
 @pytest.mark.parametrize("k", [0, 1, 3])
 def test_delay_learns_k_segments_late(k: int) -> None:
     texts = [step.proposal.text for step in run(STREAM, Chained(), post_editor, schedule=Delay(k))]
-    untaught = [text.endswith(" new") for text in texts]
-    assert untaught == [i <= k for i in range(len(STREAM))]
+    unchanged = [text.endswith(" new") for text in texts]
+    assert unchanged == [i <= k for i in range(len(STREAM))]
 
 
-def test_blocks_are_translated_by_what_was_learned_before_them() -> None:
+def test_a_block_is_translated_before_it_is_learned() -> None:
     steps = list(run(STREAM, Chained(), post_editor, schedule=Blocks(12)))
     states = [step.proposal.text.split()[-1] for step in steps]
     assert states[:3] == ["new"] * 3
@@ -65,13 +65,13 @@ def test_blocks_are_translated_by_what_was_learned_before_them() -> None:
     assert len(set(states)) == 4
 
 
-def test_unfair_blocks_are_learned_before_they_are_translated() -> None:
+def test_an_unfair_block_is_learned_before_it_is_translated() -> None:
     steps = list(run(STREAM, Chained(), post_editor, schedule=Blocks(12, unfair=True)))
     assert not any(step.proposal.text.endswith(" new") for step in steps)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
-def test_a_run_taken_up_anywhere_ends_like_one_never_interrupted(schedule: Schedule) -> None:
+def test_a_run_resumed_after_any_step_equals_an_uninterrupted_run(schedule: Schedule) -> None:
     whole = list(run(STREAM, Chained(), post_editor, schedule=schedule))
     assert [step.index for step in whole] == list(range(len(STREAM)))
     for done in range(len(whole) + 1):
@@ -80,8 +80,8 @@ def test_a_run_taken_up_anywhere_ends_like_one_never_interrupted(schedule: Sched
 
 
 def test_an_observing_judge_is_rebuilt_from_the_record() -> None:
-    whole = list(run(STREAM, Chained(), Averaging()))
-    rest = list(run(STREAM, Chained(), Averaging(), past=whole[:5]))
+    whole = list(run(STREAM, Chained(), CountingJudge()))
+    rest = list(run(STREAM, Chained(), CountingJudge(), past=whole[:5]))
     assert whole[:5] + rest == whole
 
 

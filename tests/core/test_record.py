@@ -18,7 +18,7 @@ from mtloop.core.record import Snapshots
 HEADER = Header(config={"name": "test"})
 
 
-def finished(path: Path, learner: Learner, schedule: Schedule | None = None, every: int = 4) -> bytes:
+def complete_run(path: Path, learner: Learner, schedule: Schedule | None = None, every: int = 4) -> bytes:
     steps = list(record(path, HEADER, STREAM, learner, post_editor, schedule=schedule, every=every))
     assert [step.index for step in steps] == list(range(len(STREAM)))
     return path.read_bytes()
@@ -26,20 +26,20 @@ def finished(path: Path, learner: Learner, schedule: Schedule | None = None, eve
 
 @pytest.mark.parametrize("make", [Chained, Saved])
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
-def test_stopped_anywhere_and_resumed_it_writes_the_same_bytes(
+def test_a_run_resumed_after_any_step_writes_the_same_bytes(
     tmp_path: Path, make: type[Chained], schedule: Schedule
 ) -> None:
-    whole = finished(tmp_path / "whole.jsonl", make(), schedule)
+    whole = complete_run(tmp_path / "whole.jsonl", make(), schedule)
     for done in range(len(STREAM) + 1):
         path = tmp_path / f"{done}.jsonl"
         run = record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, every=4)
         list(islice(run, done))
         run.close()  # type: ignore[attr-defined]
-        assert finished(path, make(), schedule) == whole, done
+        assert complete_run(path, make(), schedule) == whole, done
 
 
-def test_a_snapshot_saves_learning_again(tmp_path: Path) -> None:
-    finished(tmp_path / "t.jsonl", Saved())
+def test_a_snapshot_avoids_learning_the_record_again(tmp_path: Path) -> None:
+    complete_run(tmp_path / "t.jsonl", Saved())
 
     class Counting(Saved):
         calls = 0
@@ -48,24 +48,24 @@ def test_a_snapshot_saves_learning_again(tmp_path: Path) -> None:
             Counting.calls += 1
             return super().learn(*lesson)
 
-    finished(tmp_path / "t.jsonl", Counting())
+    complete_run(tmp_path / "t.jsonl", Counting())
     assert Counting.calls == len(STREAM) % 4
 
 
 @pytest.mark.parametrize("make", [Chained, Saved])
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
-def test_stopped_on_purpose_it_goes_on_to_the_same_bytes(
+def test_a_run_stopped_by_until_resumes_to_the_same_bytes(
     tmp_path: Path, make: type[Chained], schedule: Schedule
 ) -> None:
-    whole = finished(tmp_path / "whole.jsonl", make(), schedule)
+    whole = complete_run(tmp_path / "whole.jsonl", make(), schedule)
     path = tmp_path / "part.jsonl"
     for until in (3, 2, 5, 6):
         steps = list(record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, every=4, until=until))
         assert len(steps) == max(until, 3)
-    assert finished(path, make(), schedule) == whole
+    assert complete_run(path, make(), schedule) == whole
 
 
-def test_after_stopping_on_purpose_no_lesson_is_learned_twice(tmp_path: Path) -> None:
+def test_a_run_stopped_by_until_learns_no_lesson_twice(tmp_path: Path) -> None:
     class Counting(Saved):
         calls = 0
 
@@ -80,32 +80,32 @@ def test_after_stopping_on_purpose_no_lesson_is_learned_twice(tmp_path: Path) ->
 
 def test_a_snapshot_ahead_of_the_trace_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    whole = finished(path, Saved())
+    whole = complete_run(path, Saved())
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[:3]))
-    assert finished(path, Saved()) == whole
+    assert complete_run(path, Saved()) == whole
 
 
-def test_only_the_newest_snapshots_are_kept_and_no_unfinished_one_counts(tmp_path: Path) -> None:
-    finished(tmp_path / "t.jsonl", Saved(), every=1)
+def test_only_the_newest_snapshots_are_kept_and_unfinished_ones_are_ignored(tmp_path: Path) -> None:
+    complete_run(tmp_path / "t.jsonl", Saved(), every=1)
     assert len(list((tmp_path / "t.state").iterdir())) == 2
     (tmp_path / "t.state" / "unfinished").mkdir()
-    finished(tmp_path / "t.jsonl", Saved(), every=1)
+    complete_run(tmp_path / "t.jsonl", Saved(), every=1)
 
 
 def test_snapshots_of_an_earlier_run_are_not_used(tmp_path: Path) -> None:
-    whole = finished(tmp_path / "whole.jsonl", Saved(), every=5)
-    finished(tmp_path / "t.jsonl", Saved(), every=3)
+    whole = complete_run(tmp_path / "whole.jsonl", Saved(), every=5)
+    complete_run(tmp_path / "t.jsonl", Saved(), every=3)
     (tmp_path / "t.jsonl").unlink()
-    left = Saved()
-    left.state_ = "other"
-    Snapshots(tmp_path / "t.jsonl").save(left, 6)
+    other = Saved()
+    other.state_ = "other"
+    Snapshots(tmp_path / "t.jsonl").save(other, 6)
     list(islice(record(tmp_path / "t.jsonl", HEADER, STREAM, Saved(), post_editor, every=5), 7))
-    assert finished(tmp_path / "t.jsonl", Saved(), every=5) == whole
+    assert complete_run(tmp_path / "t.jsonl", Saved(), every=5) == whole
 
 
 def test_a_stream_shorter_than_its_trace_is_refused(tmp_path: Path) -> None:
-    finished(tmp_path / "t.jsonl", Chained())
-    with pytest.raises(TraceError, match="the stream only 3 segments"):
+    complete_run(tmp_path / "t.jsonl", Chained())
+    with pytest.raises(TraceError, match="the trace has 12 steps, but the stream has only 3 segments"):
         list(record(tmp_path / "t.jsonl", HEADER, STREAM[:3], Chained(), post_editor))
 
 
@@ -128,8 +128,8 @@ list(record(Path(sys.argv[1]), Header(config={"name": "test"}), STREAM, Slow(), 
 """
 
 
-def test_sigkill_at_many_moments_loses_nothing(tmp_path: Path) -> None:
-    whole = finished(tmp_path / "whole.jsonl", Saved())
+def test_a_run_killed_many_times_loses_nothing(tmp_path: Path) -> None:
+    whole = complete_run(tmp_path / "whole.jsonl", Saved())
     path, kills = tmp_path / "killed.jsonl", 0
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     while not path.exists() or path.read_bytes() != whole:

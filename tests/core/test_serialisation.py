@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtloop.core import PostEdit, Preference, Proposal, Reward, Scores, Segment, Step, Truth, WireError, serialisation
+from mtloop.core import (
+    PostEdit,
+    Preference,
+    Proposal,
+    Reward,
+    Scores,
+    Segment,
+    SerialisationError,
+    Step,
+    Truth,
+    serialisation,
+)
 from mtloop.core.types import Learned
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -45,7 +56,7 @@ steps = st.builds(
 
 
 @given(steps)
-def test_a_step_survives_the_wire(step: Step) -> None:
+def test_a_step_is_equal_after_writing_and_reading_json(step: Step) -> None:
     line = serialisation.dumps(step)
     assert b"\n" not in line
     assert serialisation.decode(Step, serialisation.loads(line)) == step
@@ -57,33 +68,33 @@ def test_defaults_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("value", [Reward(math.nan), Reward(math.inf), Segment("1", "\ud800"), {"x": object()}])
-def test_what_json_cannot_hold_is_refused(value: object) -> None:
-    with pytest.raises(WireError):
+def test_values_without_a_json_form_are_refused(value: object) -> None:
+    with pytest.raises(SerialisationError):
         serialisation.dumps(value)
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ('{"id":"1"}', "source"),
         ('{"id":1,"source":"x"}', "expected str, found 1"),
-        ('{"id":"1","source":"x","reference":"y"}', "no field reference"),
+        ('{"id":"1","source":"x","reference":"y"}', "no field reference; its fields are id, source, context"),
         ("[1]", "expected a JSON object"),
         ('{"id":"1","source":NaN}', "NaN"),
         ("{", "not JSON"),
     ],
 )
-def test_what_is_no_segment_says_why(line: str, says: str) -> None:
-    with pytest.raises(WireError, match=says):
+def test_an_invalid_segment_gives_the_reason(line: str, message: str) -> None:
+    with pytest.raises(SerialisationError, match=message):
         serialisation.decode(Segment, serialisation.loads(line))
 
 
 @pytest.mark.parametrize("value", [{"text": "x"}, {"kind": "praise"}, "good"])
-def test_feedback_must_say_its_kind(value: serialisation.JSON) -> None:
-    with pytest.raises(WireError, match="post_edit"):
+def test_feedback_needs_a_kind(value: serialisation.JSON) -> None:
+    with pytest.raises(SerialisationError, match="post_edit"):
         serialisation.decode_feedback(value)
 
 
-def test_nothing_true_goes_out_by_the_public_door() -> None:
+def test_a_public_step_has_no_truth() -> None:
     step = Step(0, Proposal(Segment("1", "a"), "b"), truth=Truth(("secret",)))
     assert b"secret" not in serialisation.dumps(step.public())

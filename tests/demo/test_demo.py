@@ -51,7 +51,7 @@ def _segments() -> list[Segment]:
     assert header.split("\t") == HEADER
     cells = [row.split("\t") for row in rows]
     wrong = [number for number, row in enumerate(cells, 2) if len(row) != len(HEADER)]
-    assert not wrong, f"manual.en-de.tsv: not three cells in lines {wrong}"
+    assert not wrong, f"manual.en-de.tsv: expected three cells in lines {wrong}"
     return [Segment(*row) for row in cells]
 
 
@@ -204,7 +204,7 @@ def test_adapting_learns_terms_after_the_first_correction(segments: list[Segment
         known = [term.in_german(adapting[i]) for i in _occurrences(term, segments)]
         first.append(known[0])
         later.extend(known[1:])
-    assert sum(first) <= 3, "adapting knows terms that it cannot have seen"
+    assert sum(first) <= 3, "adapting translates terms correctly before they were corrected"
     assert 0.75 <= sum(later) / len(later) <= 0.9
 
 

@@ -1,4 +1,4 @@
-"""A real Chromium, if there is one."""
+"""Starts an installed Chromium."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
+    """Yield a headless browser; skip the test if none is installed."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
-        pytest.skip(f"no browser to look at the page with: none of {', '.join(BROWSERS)} is in PATH")
+        pytest.skip(f"no browser found: none of {', '.join(BROWSERS)} is in PATH")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser

@@ -1,6 +1,6 @@
-"""A task service in this process: the rules of the real one, and everything that can go wrong on the way.
+"""A task service in this process, with simulated network faults.
 
-`Service` answers as the real one does; `Faulty` stands before any transport and loses, delays or spoils answers.
+`Service` follows the rules of the real service. `Faulty` wraps any transport and loses or replaces responses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TARGETS = ["good morning", "das ist a test", "good morning", "auf wiedersehen", 
 
 @dataclass
 class Run:
-    """One participant's way through a task."""
+    """The run of one participant in a task."""
 
     id: str
     task: str
@@ -36,12 +36,12 @@ class Run:
     pass_number: int = 1
     position: int = 0
     rewards: list[float] = field(default_factory=list)
-    said: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """By sentence id, over all passes."""
+    submitted: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """Translation and reward by sentence id, over all passes."""
 
 
 class Service(httpx2.BaseTransport):
-    """The wire contract over lists."""
+    """An HTTP transport with the API of the service; all data is in memory."""
 
     def __init__(self, keys: tuple[str, ...] = (KEY, "key-of-ben")) -> None:
         self.keys = keys
@@ -55,9 +55,9 @@ class Service(httpx2.BaseTransport):
         if request.headers.get("x-api-key") not in self.keys:
             return problem(401, "Unauthorized", "unknown key")
         body = json.loads(request.read() or b"{}")
-        for method, pattern, call in self._routes():
+        for method, pattern, handler in self._routes():
             if method == request.method and (match := re.fullmatch(pattern, path)):
-                return call(request.headers["x-api-key"], body, *map(unquote, match.groups()))
+                return handler(request.headers["x-api-key"], body, *map(unquote, match.groups()))
         return problem(404, "Not Found", "no such page")
 
     def _routes(self) -> list[tuple[str, str, Callable[..., httpx2.Response]]]:
@@ -73,10 +73,10 @@ class Service(httpx2.BaseTransport):
         ]
 
     def _tasks(self, key: str, body: Any) -> httpx2.Response:
-        return answer(200, {"tasks": [self._shown(name) for name in self.kinds]})
+        return answer(200, {"tasks": [self._task_json(name) for name in self.kinds]})
 
     def _task(self, key: str, body: Any, name: str) -> httpx2.Response:
-        return answer(200, self._shown(name)) if name in self.kinds else problem(404, "Not Found", "no such task")
+        return answer(200, self._task_json(name)) if name in self.kinds else problem(404, "Not Found", "no such task")
 
     def _start(self, key: str, body: Any, task: str) -> httpx2.Response:
         run = Run(f"run-{len(self.runs)}", task, key)
@@ -84,39 +84,39 @@ class Service(httpx2.BaseTransport):
         return answer(201, self._state(run))
 
     def _runs(self, key: str, body: Any, query: str = "") -> httpx2.Response:
-        wanted = parse_qs(query or "").get("task")
-        mine = [run for run in self.runs.values() if run.key == key and (not wanted or run.task in wanted)]
-        return answer(200, {"runs": [self._state(run) for run in mine]})
+        tasks = parse_qs(query or "").get("task")
+        runs = [run for run in self.runs.values() if run.key == key and (not tasks or run.task in tasks)]
+        return answer(200, {"runs": [self._state(run) for run in runs]})
 
     def _run(self, key: str, body: Any, name: str) -> httpx2.Response:
-        run = self._mine(key, name)
+        run = self._run_of(key, name)
         return answer(200, self._state(run)) if run else UNKNOWN_RUN
 
     def _next(self, key: str, body: Any, name: str) -> httpx2.Response:
-        run = self._mine(key, name)
+        run = self._run_of(key, name)
         if run is None:
             return UNKNOWN_RUN
         pending = self._pending(run)
         return answer(200, pending) if pending else problem(404, "Not Found", "all translated", "end-of-stream")
 
     def _submit(self, key: str, body: Any, name: str) -> httpx2.Response:
-        run = self._mine(key, name)
+        run = self._run_of(key, name)
         if run is None:
             return UNKNOWN_RUN
         sentence, text = body["id"], body["translation"]
-        if sentence in run.said:
-            if run.said[sentence][0] != text:
+        if sentence in run.submitted:
+            if run.submitted[sentence][0] != text:
                 return problem(409, "Conflict", "it has its reward", "already-translated")
         elif (pending := self._pending(run)) is None or pending["id"] != sentence:
             return problem(409, "Conflict", "not yet", "wrong-order")
         else:
-            run.said[sentence] = (text, reward(text, TARGETS[run.position]))
-            run.rewards.append(run.said[sentence][1])
+            run.submitted[sentence] = (text, reward(text, TARGETS[run.position]))
+            run.rewards.append(run.submitted[sentence][1])
             run.position += 1
-        return answer(200, {"id": sentence, "reward": run.said[sentence][1], "next": self._pending(run)})
+        return answer(200, {"id": sentence, "reward": run.submitted[sentence][1], "next": self._pending(run)})
 
     def _pass(self, key: str, body: Any, name: str) -> httpx2.Response:
-        run = self._mine(key, name)
+        run = self._run_of(key, name)
         if run is None:
             return UNKNOWN_RUN
         kind, passes = self.kinds[run.task]
@@ -125,7 +125,7 @@ class Service(httpx2.BaseTransport):
         run.pass_number, run.position = run.pass_number + 1, 0
         return answer(201, self._state(run))
 
-    def _mine(self, key: str, name: str) -> Run | None:
+    def _run_of(self, key: str, name: str) -> Run | None:
         run = self.runs.get(name)
         return run if run and run.key == key else None
 
@@ -134,7 +134,7 @@ class Service(httpx2.BaseTransport):
             return None
         return {"id": f"{run.id}.{run.pass_number}.{run.position}", "source": SOURCES[run.position]}
 
-    def _shown(self, name: str) -> dict[str, Any]:
+    def _task_json(self, name: str) -> dict[str, Any]:
         kind, passes = self.kinds[name]
         return {"name": name, "kind": kind, "samples": len(SOURCES), "passes": passes, "reward": "wmt17",
                 "source_language": "de", "target_language": "en", "opens": "always"}  # fmt: skip
@@ -145,10 +145,10 @@ class Service(httpx2.BaseTransport):
 
 
 class Faulty(httpx2.BaseTransport):
-    """Something goes wrong with each of the next requests: `faults` says what, in order; then all goes well.
+    """Injects `faults` into the next requests, one per request and in order; later requests succeed.
 
-    `before`: the request never arrives. `after`: it is carried out, its answer is lost. A number: that status.
-    None: this one goes well.
+    `before`: the request never arrives. `after`: the request is processed, but the response is lost (timeout). `later`:
+    the connection is reset. A number: a response with this status. A response: that response. None: no fault.
     """
 
     def __init__(self, inner: httpx2.BaseTransport, *faults: str | int | httpx2.Response | None) -> None:
@@ -170,20 +170,20 @@ class Faulty(httpx2.BaseTransport):
         return self.inner.handle_request(request)
 
 
-class Storm(httpx2.BaseTransport):
-    """Half of all requests go wrong, each in a way of its own, as the seed has it."""
+class RandomFaults(httpx2.BaseTransport):
+    """Injects a random fault into half of all requests, determined by the seed."""
 
     def __init__(self, inner: httpx2.BaseTransport, seed: int) -> None:
-        self.inner, self.dice = inner, random.Random(seed)
+        self.inner, self.rng = inner, random.Random(seed)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        fault = self.dice.choice([None, None, None, None, "before", "after", "later", 503])
+        fault = self.rng.choice([None, None, None, None, "before", "after", "later", 503])
         return Faulty(self.inner, *([fault] if fault else [])).handle_request(request)
 
 
 @dataclass
-class Time:
-    """A clock that moves only when somebody sleeps."""
+class FakeClock:
+    """A clock that advances only by calls of `sleep`."""
 
     now: float = 0.0
     slept: list[float] = field(default_factory=list)
@@ -193,17 +193,20 @@ class Time:
         self.now += seconds
 
     def retry(self, **settings: Any) -> Retry:
-        return Retry(sleep=self.sleep, clock=lambda: self.now, dice=random.Random(1), **settings)
+        return Retry(sleep=self.sleep, clock=lambda: self.now, rng=random.Random(1), **settings)
 
 
-def client_of(transport: httpx2.BaseTransport, key: str | None = KEY, time: Time | None = None, **retry: Any) -> Client:
+def client_of(
+    transport: httpx2.BaseTransport, key: str | None = KEY, time: FakeClock | None = None, **retry: Any
+) -> Client:
     http = httpx2.Client(transport=transport, base_url="http://service.test")
-    return Client(http, key, retry=(time or Time()).retry(**retry))
+    return Client(http, key, retry=(time or FakeClock()).retry(**retry))
 
 
-def reward(said: str, wanted: str) -> float:
-    """Share of words that stand where they should."""
-    return sum(a == b for a, b in zip(said.split(), wanted.split(), strict=False)) / len(wanted.split())
+def reward(translation: str, reference: str) -> float:
+    """Return the share of reference words with the same word at the same position of the translation."""
+    pairs = zip(translation.split(), reference.split(), strict=False)
+    return sum(word == expected for word, expected in pairs) / len(reference.split())
 
 
 def answer(status: int, body: Any) -> httpx2.Response:
@@ -221,7 +224,7 @@ UNKNOWN_RUN = problem(404, "Not Found", "no such run", "unknown-run")
 
 @contextmanager
 def served(transport: httpx2.BaseTransport) -> Iterator[str]:
-    """The address of a transport behind a real socket; where it raises, the connection is closed without a word."""
+    """Serve a transport on a real socket and yield its URL; a transport error closes the connection."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""A small good file in every format, all with the same three pairs, and how to make them."""
+"""A small valid file in every format, all with the same three pairs, and functions to build such files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def tmx(body: str | None = None, header: str = 'srclang="en"', doctype: str = ""
 
 
 def tu(prop: str = "", **variants: str) -> str:
-    """A unit with a plain text a language; "_" in a language stands for "-"."""
+    """Return a translation unit with one text per language; "_" in a language code becomes "-"."""
     segments = (
         f'<tuv xml:lang="{language.replace("_", "-")}"><seg>{escape(text)}</seg></tuv>'
         for language, text in variants.items()
@@ -105,6 +105,6 @@ SAMPLES: dict[str, bytes] = {
 
 
 def bomb(levels: int = 12) -> str:
-    """The "billion laughs": every entity is ten of the one before."""
+    """Return the "billion laughs" DOCTYPE: every entity contains the previous one ten times."""
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, levels))
     return f'<!DOCTYPE tmx [<!ENTITY e0 "ha">{entities}]>'

@@ -1,4 +1,4 @@
-"""Compiling and running the Java client."""
+"""Compiles and runs the Java client."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "clients" / "java" / "src"
-JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp")  # starts in half the time
+JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp")  # options for a fast start
 
 
-def compiled(folder: Path, *further: Path) -> Path:
-    """The classes of the client and of further files; a warning is an error."""
+def compile_java(folder: Path, *further: Path) -> Path:
+    """Compile the client and further files to `folder` and return it; a warning is an error."""
     files = [*sorted(SOURCES.rglob("*.java")), *further]
     command = [
         "javac",

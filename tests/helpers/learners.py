@@ -1,4 +1,4 @@
-"""Learners small enough to reason about: what they say depends on everything they were taught, in order."""
+"""Minimal learners whose proposals depend on all their lessons and their order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mtloop.core.serialisation import dumps
 
 
 class Chained:
-    """Says a hash of all its lessons so far, so that any difference in what or when it learned shows at once."""
+    """Proposes a hash of all lessons so far, so that any difference in content or order is visible."""
 
     def __init__(self) -> None:
         self.state_ = "new"
@@ -20,14 +20,14 @@ class Chained:
         return Proposal(segment, f"{segment.source} {self.state_}")
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
-        seen = self.state_.encode() + dumps(proposal) + dumps(feedback)
-        self.state_ = hashlib.sha256(seen).hexdigest()[:12]
+        content = self.state_.encode() + dumps(proposal) + dumps(feedback)
+        self.state_ = hashlib.sha256(content).hexdigest()[:12]
         self.lessons_ += 1
         return Learned(updates=1, info={"lesson": self.lessons_})
 
 
 class Saved(Chained):
-    """The same, and can be put on disk."""
+    """A `Chained` learner that can be saved and loaded."""
 
     def save(self, folder: Path) -> None:
         (folder / "state").write_text(f"{self.state_} {self.lessons_}")

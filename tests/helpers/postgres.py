@@ -1,4 +1,4 @@
-"""A PostgreSQL of our own: started from the system's binaries in a temporary folder, gone afterwards."""
+"""A temporary PostgreSQL server, started from the installed binaries."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ USER = "mtloop"
 
 
 def binaries() -> Path | None:
-    """Where PostgreSQL's programs lie, if it is installed."""
+    """Return the folder of the PostgreSQL programs, or None if it is not installed."""
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: float(path.parts[-3]))
     found = shutil.which("postgres") or (str(versions[-1]) if versions else None)
     return Path(found).resolve().parent if found else None
 
 
 class Postgres:
-    """A server on a free port of the loopback interface. `durable` keeps fsync on, for tests that pull the plug."""
+    """A server on a free local port. `durable` keeps fsync on, for tests that simulate a power failure."""
 
     def __init__(self, durable: bool = False) -> None:
         found = binaries()
@@ -29,7 +29,7 @@ class Postgres:
         self.bin, self.durable = found, durable
         self.folder = Path(tempfile.mkdtemp(prefix="mtloop-postgres-"))
         self.port = _free_port()
-        self._own()
+        self._set_owner()
         self._run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
         self.start()
 
@@ -44,7 +44,7 @@ class Postgres:
         self._run("pg_ctl", "-D", self.data, "-w", "-s", "-l", self.folder / "log", "-o", options, "start")
 
     def stop(self, mode: str = "fast") -> None:
-        """`immediate` is what a power cut leaves behind."""
+        """Stop the server; the mode `immediate` simulates a power failure."""
         self._run("pg_ctl", "-D", self.data, "-w", "-s", "-m", mode, "stop")
 
     def remove(self) -> None:
@@ -52,22 +52,22 @@ class Postgres:
         shutil.rmtree(self.folder)
 
     def create(self, template: str = "template1") -> str:
-        """A new database; its URL."""
+        """Create a database and return its URL."""
         name = f"t{uuid4().hex}"
         sql = f'CREATE DATABASE "{name}" TEMPLATE "{template}"'
         self._run("psql", "-h", self.folder, "-p", self.port, "-U", USER, "-q", "-c", sql, "postgres")
         return self.url(name)
 
     def dump(self, source: str, target: str) -> None:
-        """Back one database up and restore it as another, as the deployment page says."""
+        """Copy a database by backup and restore, as described in the deployment guide."""
         self._run("pg_dump", "--format=custom", f"--file={self.folder}/dump", source)
         self._run("pg_restore", "--clean", "--if-exists", f"--dbname={target}", self.folder / "dump")
 
     def url(self, name: str) -> str:
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{name}"
 
-    def _own(self) -> None:
-        """PostgreSQL refuses to run as root: give the folder to the user it runs as."""
+    def _set_owner(self) -> None:
+        """Give the folder to the user postgres if this is root: PostgreSQL refuses to run as root."""
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
             self.folder.chmod(0o755)

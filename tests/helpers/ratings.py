@@ -1,4 +1,4 @@
-"""Recordings small enough for tests, made from a seed."""
+"""Small random recordings of human ratings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mtloop.core import Segment
 from mtloop.selection.replay import Recording
 
 
-def made_recording(
+def make_recording(
     means: Sequence[float], segments: int = 400, *, spread: float = 0.2, coverage: float = 1.0, seed: int = 1
 ) -> Recording:
-    """Systems s0, s1, ... with these mean scores, a shared effect of the segment, and cells that nobody rated."""
+    """Return ratings of systems s0, s1, ... with these means, a random effect per segment, and missing cells."""
     rng = np.random.default_rng(seed)
     level = np.array(means)[:, None] + rng.normal(0, spread / 2, segments)
     scores = np.clip(level + rng.normal(0, spread, (len(means), segments)), 0, 1)
@@ -24,7 +24,7 @@ def made_recording(
 
 
 def write_ratings(path: Path, recording: Recording) -> None:
-    """As a long table on 0-100, with a row for every rated cell."""
+    """Write a long table with scores on 0-100 and one row per rated cell."""
     with path.open("w", encoding="utf-8") as file:
         file.write("system\tsegment\tsource\tscore\n")
         for name, row in zip(recording.systems, recording.scores, strict=True):

@@ -1,4 +1,4 @@
-"""Streams that look enough like post-editing to measure: a small vocabulary, Zipf-like, and a noisy system."""
+"""Random post-editing streams: a small vocabulary with a Zipf-like distribution and a noisy system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = TEXT.split()
 
 @dataclass(frozen=True)
 class SplitWords:
-    """Lower-cased words between spaces, all of them: units without a tokeniser."""
+    """Units without a tokeniser: all lower-cased words between spaces."""
 
     signature: str = "tok:split"
 
@@ -31,13 +31,13 @@ class SplitWords:
 
 
 def noisy_steps(n: int, *, references: int = 1, noise: float = 0.3, seed: int = 1) -> list[Step]:
-    """A stream of n segments; every tenth hypothesis is empty. References beyond the first are noisy too."""
+    """Return n steps; every tenth hypothesis is empty. References after the first are noisy too."""
     rng = random.Random(seed)
     targets = [_sentence(rng) for _ in range(n)]
     others = [[_distorted(target, 0.2, rng) for _ in range(references - 1)] for target in targets]
-    said = ["" if i % 10 == 9 else _distorted(target, noise, rng) for i, target in enumerate(targets)]
+    hypotheses = ["" if i % 10 == 9 else _distorted(target, noise, rng) for i, target in enumerate(targets)]
     sources = [target.swapcase() for target in targets]
-    steps = make_steps(said, targets, sources)
+    steps = make_steps(hypotheses, targets, sources)
     return [
         Step(step.index, step.proposal, step.feedback, truth=Truth((target, *more)))
         for step, target, more in zip(steps, targets, others, strict=True)
@@ -45,7 +45,7 @@ def noisy_steps(n: int, *, references: int = 1, noise: float = 0.3, seed: int = 
 
 
 def additive_metrics(steps: list[Step]) -> list[Additive]:
-    """One of each metric that aggregates; `steps` double as the oracle's."""
+    """Return one metric of each additive class; `steps` also serve as the steps of the oracle."""
     units = SplitWords()
     return [
         BLEU(),
@@ -66,7 +66,7 @@ def additive_metrics(steps: list[Step]) -> list[Additive]:
     ]
 
 
-ORDERED = ("r", "rer")  # the names of metrics for which the order of segments matters begin like this
+ORDERED = ("r", "rer")  # name prefixes of the metrics that depend on the order of segments
 
 
 def _sentence(rng: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""A service in a process of its own, on a free port of this machine."""
+"""The service in a separate process, on a free local port."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mtloop.service.server import listen
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes], Path]]:
-    """Port, process and log of `mtloop serve` over a folder."""
+    """Run `mtloop serve` on a folder; yield its port, process and log file."""
     with listen("127.0.0.1", 0) as probe:
         port = int(probe.getsockname()[1])
     log = folder.parent / "log.jsonl"
@@ -24,18 +24,18 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen
     with log.open("ab") as errors:
         process = subprocess.Popen(command, stderr=errors, env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
-        _wait(f"http://127.0.0.1:{port}/readyz")
+        _wait_until_ready(f"http://127.0.0.1:{port}/readyz")
         yield port, process, log
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _wait(url: str) -> None:
+def _wait_until_ready(url: str) -> None:
     for _ in range(600):
         try:
             with urllib.request.urlopen(url, timeout=5):
                 return
         except OSError:
             time.sleep(0.1)
-    raise AssertionError("the service does not start")
+    raise AssertionError("the service did not start within 60 seconds")

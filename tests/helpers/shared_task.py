@@ -1,4 +1,4 @@
-"""A small shared task, and participants who take part in it."""
+"""A small shared task with its service, and the requests of a participant."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from mtloop.service import Settings, create_app
 from mtloop.service.accounts.keys import hash_key, new_key
+from mtloop.service.storage import Storage
 from mtloop.service.tasks.creation import TaskFile, create_task
-from mtloop.service.tasks.store import Store
 
 T = TypeVar("T")
 SOURCES = [f"Open drawer number {n} of the cabinet." for n in range(1, 21)]
@@ -24,7 +24,7 @@ TRANSLATIONS = [f"Öffnen Sie Schublade {n} des Schranks." for n in range(1, 21)
 
 
 def write_data(folder: Path, sources: list[str] = SOURCES, references: list[str] = REFERENCES) -> dict[str, Path]:
-    """The two text files, as keywords of a task."""
+    """Write the source and reference files; return their paths as keyword arguments of a task."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "en.txt").write_text("\n".join(sources) + "\n", encoding="utf-8")
     (folder / "de.txt").write_text("\n".join(references) + "\n", encoding="utf-8")
@@ -32,31 +32,35 @@ def write_data(folder: Path, sources: list[str] = SOURCES, references: list[str]
 
 
 @dataclass
-class Hall:
-    """A database with the service beside it: `with_store` for the organiser's hands, `serve` for the wire."""
+class TaskServer:
+    """A database and its service: `with_storage` accesses the database, `serve` starts the service."""
 
     settings: Settings
     folder: Path
 
-    def with_store(self, work: Callable[[Store], Awaitable[T]]) -> T:
-        async def done() -> T:
-            store = Store.connect(self.settings.url)
-            try:
-                await store.migrate()
-                return await work(store)
-            finally:
-                await store.close()
+    def with_storage(self, work: Callable[[Storage], Awaitable[T]]) -> T:
+        """Call `work` with an open storage and return its result."""
 
-        with ThreadPoolExecutor(1) as thread:  # where a browser is being driven, this one has a loop already
-            return thread.submit(lambda: asyncio.run(done())).result()
+        async def call() -> T:
+            storage = Storage.connect(self.settings.url)
+            try:
+                await storage.migrate()
+                return await work(storage)
+            finally:
+                await storage.close()
+
+        with ThreadPoolExecutor(1) as thread:  # a test that drives a browser already runs an event loop in this thread
+            return thread.submit(lambda: asyncio.run(call())).result()
 
     def task(self, name: str = "tiny", kind: str = "mock", **options: Any) -> None:
+        """Create a task."""
         data = {} if "data" in options or "source" in options else write_data(self.folder)
-        self.with_store(lambda store: create_task(store, TaskFile(name=name, kind=kind, **data, **options)))  # type: ignore[arg-type]
+        self.with_storage(lambda storage: create_task(storage.tasks, TaskFile(name=name, kind=kind, **data, **options)))  # type: ignore[arg-type]
 
     def participant(self, name: str = "me", organiser: bool = False) -> str:
+        """Add a participant and return the API key."""
         key = new_key()
-        self.with_store(lambda store: store.add_participant(name, hash_key(key), organiser))
+        self.with_storage(lambda storage: storage.accounts.add_participant(name, hash_key(key), organiser))
         return key
 
     @contextmanager
@@ -67,13 +71,14 @@ class Hall:
 
 
 def start(client: TestClient, task: str = "tiny", **body: str) -> str:
-    """A new run; its id."""
+    """Start a run and return its id."""
     answer = client.post(f"/v1/tasks/{task}/runs", json=body)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["run"])
 
 
 def pending(client: TestClient, run: str) -> dict[str, str]:
+    """Return the next sentence of a run."""
     answer = client.get(f"/v1/runs/{run}/next")
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
@@ -84,7 +89,7 @@ def submit(client: TestClient, run: str, id_: str, text: str) -> Any:
 
 
 def translate_all(client: TestClient, run: str, translate: Callable[[str], str] = str.upper) -> list[float]:
-    """Take part to the end; the rewards."""
+    """Translate all remaining sentences of a run and return the rewards."""
     sentence: dict[str, str] | None = pending(client, run)
     rewards = []
     while sentence is not None:

@@ -1,4 +1,4 @@
-"""Finished traces for tests that only read them."""
+"""Steps of finished runs, for tests of metrics and reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mtloop.core import PostEdit, Proposal, Segment, Step, Truth
 def make_steps(
     hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str] | None = None
 ) -> list[Step]:
-    """A finished trace of post-edited segments."""
+    """Return one step per segment, with the reference as post-edit."""
     sources = sources or [""] * len(references)
     return [
         Step(i, Proposal(Segment(str(i + 1), source), hyp), PostEdit(ref), truth=Truth((ref,)))

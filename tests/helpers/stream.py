@@ -1,4 +1,4 @@
-"""A short stream, a judge, and every schedule."""
+"""A short stream, a post-editing judge, and all schedules."""
 
 from __future__ import annotations
 

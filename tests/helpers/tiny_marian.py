@@ -1,4 +1,4 @@
-"""Marian models small enough for tests, written the way Hugging Face writes them."""
+"""Tiny Marian models in the file format of Hugging Face."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PIECES = 400
 
 
 def demo_pairs() -> list[tuple[str, str]]:
-    """Source and target of the demo document."""
+    """Return the sentence pairs of the demo document."""
     lines = (files("mtloop") / "demo" / "manual.en-de.tsv").read_text(encoding="utf-8").splitlines()[1:]
     return [(source, target) for source, target, _ in (line.split("\t") for line in lines)]
 
 
 def write_tiny(folder: Path, *, tied: bool = False, seed: int = 0, width: int = 32) -> MarianMTModel:
-    """A random model with real vocabularies; `tied` shares one table and one matrix, as hub models do."""
+    """Write a random model with real vocabularies; `tied` shares vocabulary and embeddings, as hub models do."""
     sides = zip(*demo_pairs(), strict=True)
     tables = [_spm(folder, name, list(texts)) for name, texts in zip(("source", "target"), sides, strict=True)]
     if tied:
@@ -80,7 +80,7 @@ def _random_model(source: int, target: int, tied: bool, seed: int, width: int) -
     with torch.no_grad():
         for name, tensor in model.named_parameters():
             if tensor.dim() > 1 and "position" not in name:
-                tensor.mul_(3.0)  # spreads the logits, so that searches have something to decide
-        model.final_logits_bias[0, 0] = 1.5  # sentences end now and then
+                tensor.mul_(3.0)  # spreads the logits, so that hypotheses differ in score
+        model.final_logits_bias[0, 0] = 1.5  # makes the end of a sentence likely enough
     model.generation_config.bad_words_ids = [[target - 1]]
     return model

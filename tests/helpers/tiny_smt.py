@@ -1,4 +1,4 @@
-"""A small parallel text of our own making, and a phrase-based model trained on it in about a second."""
+"""A small artificial parallel corpus, and a phrase-based model trained on it in about a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mtloop.smt.training import SmtJob
 VERBS = {"Open": "Öffnen Sie", "Save": "Speichern Sie", "Print": "Drucken Sie", "Delete": "Löschen Sie"}
 THINGS = {"the file": "die Datei", "the table": "die Tabelle", "the page": "die Seite", "the picture": "das Bild"}
 PLACES = {"": "", " in the folder": " im Ordner", " on the left": " auf der linken Seite", " now": " jetzt"}
-# what the model has never seen: other words, and another way to say one that it knows
+# pairs with words that the model has never seen
 NEW = [
     ("Open the toolbar.", "Öffnen Sie die Werkzeugleiste."),
     ("Save the toolbar now.", "Speichern Sie die Werkzeugleiste jetzt."),
@@ -27,19 +27,19 @@ def known_pairs() -> list[tuple[str, str]]:
 
 
 def stream_pairs() -> list[tuple[str, str]]:
-    """Known sentences and new ones, in turn: something to translate and something to learn."""
-    toolbar = [
+    """Return alternating new and known sentences: some to learn from and some to translate."""
+    new = [
         (f"{verb} the {thing}{place}.", f"{VERBS[verb]} {german}{PLACES[place]}.")
         for (thing, german), verb, place in product(
             {"toolbar": "die Werkzeugleiste", "chart": "das Diagramm"}.items(), VERBS, PLACES
         )
     ]
-    return [pair for both in zip(toolbar, known_pairs(), strict=False) for pair in both]
+    return [pair for both in zip(new, known_pairs(), strict=False) for pair in both]
 
 
 def write_tiny_smt(folder: Path, *, tuned: bool = True) -> Path:
     pairs = known_pairs()
-    SmtJob(pairs=pairs, out=folder, valid=pairs[::8] if tuned else (), say=lambda text: None).run()
+    SmtJob(pairs=pairs, out=folder, valid=pairs[::8] if tuned else (), log=lambda text: None).run()
     return folder
 
 

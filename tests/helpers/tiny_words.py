@@ -1,4 +1,4 @@
-"""A word-level model trained in seconds on the small parallel text of `tiny_smt`, too small to know all its words."""
+"""A word-level model, trained in seconds on the corpus of `tiny_smt`; its vocabulary lacks some words."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ RECIPE = {
 
 
 def write_tiny_words(folder: Path, steps: int = 120) -> Path:
-    job = Job(pairs=known_pairs(), out=folder, recipe=Recipe.of(RECIPE | {"steps": steps}), say=lambda text: None)
+    job = Job(pairs=known_pairs(), out=folder, recipe=Recipe.of(RECIPE | {"steps": steps}), log=lambda text: None)
     job.run()
     return folder

@@ -1,4 +1,4 @@
-"""Recorded human scores: scales, what a missing one means, and resuming."""
+"""Recorded human scores: scales, missing ratings and resuming."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pytest
 from mtloop.core import Header, InputError, Proposal, Scores, Segment, Trace, Truth, UnknownName, record
 from mtloop.core.protocols import ObservingJudge
 from mtloop.judges import HumanRatings, Preferences
-from mtloop.judges.missing_ratings import Missing
-from mtloop.judges.scales import SCALES, find_scale, guess_scale, metric_range
+from mtloop.judges.missing_ratings import MissingRatings
+from mtloop.judges.scales import SCALES, find_scale, guess_scale, min_max
 from mtloop.methods.recorded import Recorded
 from mtloop.selection import EWAF, Select
 
 NAMES = ("a", "b", "c")
 
 
-def shown(asked: list[str] | None = None, segment: str = "1") -> Proposal:
+def proposal_for(asked: list[str] | None = None, segment: str = "1") -> Proposal:
     return Proposal(Segment(segment, "Save."), "", system="a", memo={"asked": [*(asked or [])]})
 
 
 def answer(judge: HumanRatings, truth: dict[str, float], **kind: list[str]) -> dict[str, float]:
-    scores = judge(shown(**kind), Truth(scores=truth))
+    scores = judge(proposal_for(**kind), Truth(scores=truth))
     assert scores is not None
     return dict(scores.values)
 
@@ -52,7 +52,7 @@ def test_scores_outside_their_scale_are_refused(scale: str, bad: float) -> None:
         SCALES[scale](np.array([bad, np.nan]))
 
 
-def test_scales_are_told_apart_and_named() -> None:
+def test_the_scale_is_guessed_and_an_unknown_scale_is_refused() -> None:
     assert guess_scale(np.array([-3.0, 0.0])) == "mqm"
     assert guess_scale(np.array([0.0, np.nan])) == guess_scale(np.array([50.0])) == "da"
     with pytest.raises(UnknownName, match="did you mean 'mqm'"):
@@ -60,17 +60,17 @@ def test_scales_are_told_apart_and_named() -> None:
 
 
 def test_metrics_are_mapped_by_their_range() -> None:
-    assert metric_range(np.array([-0.8, -0.3, 0.2])) == pytest.approx([0, 0.5, 1])
-    assert metric_range(np.array([4.0, 4.0])).tolist() == [0.5, 0.5]
+    assert min_max(np.array([-0.8, -0.3, 0.2])) == pytest.approx([0, 0.5, 1])
+    assert min_max(np.array([4.0, 4.0])).tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
-    ("rated", "asked", "heard"),
+    ("rated", "asked", "answered"),
     [("asked", ["a", "b"], "ab"), ("asked", [], "a"), ("all", [], "abc"), ("shown", ["b"], "a")],
 )
-def test_who_is_rated(rated: str, asked: list[str], heard: str) -> None:
+def test_the_rated_systems(rated: str, asked: list[str], answered: str) -> None:
     judge = HumanRatings(NAMES, rated=rated)  # type: ignore[arg-type]
-    assert "".join(answer(judge, {"a": 50, "b": 60, "c": 70}, asked=asked)) == heard
+    assert "".join(answer(judge, {"a": 50, "b": 60, "c": 70}, asked=asked)) == answered
 
 
 def test_rewards_are_rounded_to_two_decimals() -> None:
@@ -78,7 +78,7 @@ def test_rewards_are_rounded_to_two_decimals() -> None:
     assert answer(HumanRatings(NAMES, decimals=None), {"a": 71.46}) == {"a": pytest.approx(0.7146)}
 
 
-def test_what_a_missing_rating_means() -> None:
+def test_strategies_for_missing_ratings() -> None:
     truth, asked = {"a": 80.0}, ["a", "b"]
     assert answer(HumanRatings(NAMES, missing="zero"), truth, asked=asked) == {"a": 0.8, "b": 0.0}
     assert answer(HumanRatings(NAMES, missing="skip"), truth, asked=asked) == {"a": 0.8}
@@ -91,19 +91,19 @@ def test_what_a_missing_rating_means() -> None:
 
 
 def test_average_is_of_the_human_scores_so_far_and_zero_before_the_first() -> None:
-    fallback = Missing("average", (1, 2))
+    fallback = MissingRatings("average", (1, 2))
     ask = np.array([[True, True]])
     for human, expected in [([0.8, np.nan], [0.8, 0.0]), ([np.nan, np.nan], [0.8, 0.0]), ([0.4, 0.5], [0.4, 0.5])]:
         row = np.array([human])
-        assert fallback.filled(row, ask)[0].tolist() == expected
-        fallback.remember(row)
-    assert fallback.filled(np.full((1, 2), np.nan), ask)[0].tolist() == [0.6, 0.5]
+        assert fallback.fill(row, ask)[0].tolist() == expected
+        fallback.observe(row)
+    assert fallback.fill(np.full((1, 2), np.nan), ask)[0].tolist() == [0.6, 0.5]
 
 
-def test_nobody_answering_is_heard_and_no_truth_is_silence() -> None:
+def test_no_rating_gives_empty_scores_and_no_truth_gives_none() -> None:
     judge = HumanRatings(NAMES)
-    assert judge(shown(), Truth()) == Scores({})
-    assert judge(shown(), None) is None
+    assert judge(proposal_for(), Truth()) == Scores({})
+    assert judge(proposal_for(), None) is None
 
 
 STREAM = [
@@ -112,7 +112,7 @@ STREAM = [
 
 
 def test_averages_are_rebuilt_from_the_trace_on_resume(tmp_path: Path) -> None:
-    """Killed after any step and started again, the trace is the same to the last byte."""
+    """A run interrupted after any step and resumed writes the same bytes."""
 
     def run(name: str, steps: int | None) -> bytes:
         judge = HumanRatings(NAMES, missing="average", rated="all")
@@ -134,21 +134,21 @@ def test_averages_are_rebuilt_from_the_trace_on_resume(tmp_path: Path) -> None:
         assert run(f"{cut}.jsonl", None) == whole
 
 
-def test_pairwise_ratings_are_shares_of_the_others_beaten() -> None:
+def test_pairwise_ratings_are_the_share_of_beaten_systems() -> None:
     scores = np.array([[70.0, 5.0, np.nan], [90.0, np.nan, 1.0], [70.0, np.nan, 2.0]])
     shares = SCALES["pairwise"](scores)
     assert shares[:, 0].tolist() == [0.25, 1.0, 0.25]
-    assert np.isnan(shares[:, 1]).all()  # rated for one system only: nobody to prefer it to
+    assert np.isnan(shares[:, 1]).all()  # only one rated system: no preference
     assert shares[1:, 2].tolist() == [0.0, 1.0]
 
 
 def test_preferences_name_the_better_system() -> None:
     judge = Preferences("kim")
-    preference = judge(shown(["a", "b"]), Truth(scores={"a": 40, "b": 60}))
+    preference = judge(proposal_for(["a", "b"]), Truth(scores={"a": 40, "b": 60}))
     assert preference is not None
     assert (preference.better, preference.worse, preference.rater) == ("b", "a", "kim")
-    assert judge(shown(["a", "b"]), Truth(scores={"a": 60, "b": 60})) is None
-    assert judge(shown(), Truth(scores={"b": 60})) is None
-    assert judge(shown(), Truth(scores={"a": 60})) is None
+    assert judge(proposal_for(["a", "b"]), Truth(scores={"a": 60, "b": 60})) is None
+    assert judge(proposal_for(), Truth(scores={"b": 60})) is None
+    assert judge(proposal_for(), Truth(scores={"a": 60})) is None
     with pytest.raises(InputError, match="undefined"):
-        judge(shown(), Truth(scores={"a": 60, "b": math.nan}))
+        judge(proposal_for(), Truth(scores={"a": 60, "b": math.nan}))

@@ -10,6 +10,6 @@ def test_the_first_reference_is_the_post_edit() -> None:
     assert PostEditor(rater="ann")(PROPOSAL, Truth(("Speichern", "Sichern"))) == PostEdit("Speichern", "ann")
 
 
-def test_without_a_reference_it_is_silent() -> None:
+def test_without_a_reference_it_returns_none() -> None:
     assert PostEditor()(PROPOSAL, None) is None
     assert PostEditor()(PROPOSAL, Truth()) is None

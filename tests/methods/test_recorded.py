@@ -11,6 +11,6 @@ def test_by_position_and_by_id() -> None:
     assert Recorded({"a": "eins"}, name="mine").propose(Segment("a", "one")).system == "mine"
 
 
-def test_a_segment_nothing_was_recorded_for() -> None:
-    with pytest.raises(InputError, match="mine said nothing for segment '3'"):
+def test_a_segment_without_a_recorded_translation() -> None:
+    with pytest.raises(InputError, match="mine has no translation of segment '3'"):
         Recorded(["eins"], name="mine").propose(Segment("3", "three"))

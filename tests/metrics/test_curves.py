@@ -17,18 +17,18 @@ METRICS = pytest.mark.parametrize("metric", additive_metrics(STEPS), ids=lambda 
 
 
 @METRICS
-def test_every_metric_keeps_the_contract(metric: Additive) -> None:
+def test_every_metric_fulfils_the_contract(metric: Additive) -> None:
     check_metric(metric, STEPS, ordered=metric.name.startswith(ORDERED))
 
 
 @METRICS
-def test_cumulative_is_every_prefix_scored_from_scratch(metric: Additive) -> None:
+def test_cumulative_equals_every_prefix_scored_alone(metric: Additive) -> None:
     expected = [metric.score(STEPS[: i + 1]).value for i in range(len(STEPS))]
     np.testing.assert_allclose(curves.cumulative(metric, metric.rows(STEPS)), expected, rtol=1e-12, atol=1e-12)
 
 
 @METRICS
-def test_difference_is_that_of_two_cumulative_curves(metric: Additive) -> None:
+def test_difference_is_the_difference_of_cumulative_curves(metric: Additive) -> None:
     other = noisy_steps(40, references=2, noise=0.6)
     ours, theirs = metric.rows(STEPS), metric.rows(other)
     expected = curves.cumulative(metric, ours) - curves.cumulative(metric, theirs)
@@ -37,7 +37,7 @@ def test_difference_is_that_of_two_cumulative_curves(metric: Additive) -> None:
 
 @METRICS
 def test_blockwise_and_incremental_sum_rows(metric: Additive) -> None:
-    rows, ends = metric.rows(STEPS), curves.blocks(STEPS, 50)
+    rows, ends = metric.rows(STEPS), curves.block_ends(STEPS, 50)
     starts = [0, *ends[:-1]]
     alone = [metric.score_rows(rows[start:end]).value for start, end in zip(starts, ends, strict=True)]
     so_far = [metric.score_rows(rows[:end]).value for end in ends]
@@ -46,8 +46,8 @@ def test_blockwise_and_incremental_sum_rows(metric: Additive) -> None:
 
 
 @pytest.mark.parametrize("metric", [TER(), SBLEU(), ChrF()], ids=lambda metric: metric.name)
-def test_blockwise_is_each_block_scored_from_scratch(metric: Additive) -> None:
-    ends = curves.blocks(STEPS, 50)
+def test_blockwise_equals_each_block_scored_alone(metric: Additive) -> None:
+    ends = curves.block_ends(STEPS, 50)
     expected = [metric.score(STEPS[start:end]).value for start, end in zip([0, *ends[:-1]], ends, strict=True)]
     np.testing.assert_allclose(curves.blockwise(metric, metric.rows(STEPS), ends), expected, rtol=1e-12)
 
@@ -63,12 +63,12 @@ def test_blockwise_is_each_block_scored_from_scratch(metric: Additive) -> None:
         ([], 6, []),
     ],
 )
-def test_blocks_are_cut_by_source_words(lengths: list[int], words: int, ends: list[int]) -> None:
+def test_blocks_are_split_by_source_words(lengths: list[int], words: int, ends: list[int]) -> None:
     texts = ["w " * length for length in lengths]
-    assert curves.blocks(make_steps(texts, texts, texts), words).tolist() == ends
+    assert curves.block_ends(make_steps(texts, texts, texts), words).tolist() == ends
 
 
-def test_all_curves_of_a_long_stream_in_seconds() -> None:
+def test_all_curves_of_a_long_stream_take_seconds() -> None:
     steps = noisy_steps(2000)
     started = time.process_time()
     for metric in additive_metrics(steps):

@@ -41,18 +41,20 @@ def recorded(step: Step, interaction: Fields) -> Step:
     ("suggestions", "reference", "keystrokes", "mouse"),
     [
         ({"": "the house"}, "the house", 0, 1),  # only accepted
-        ({"": "ahe", "t": "the"}, "the", 1, 1),  # the cursor stands at the beginning
+        ({"": "ahe", "t": "the"}, "the", 1, 1),  # the cursor is at the start of the text
         ({"": "tho", "the": "the"}, "the", 1, 2),
-        ({"": "txx", "th": "thx", "the": "the"}, "the", 2, 2),  # the second is right behind the first
+        ({"": "txx", "th": "thx", "the": "the"}, "the", 2, 2),  # the second error is right after the first
         ({"": "axbx", "ab": "abcx", "abcd": "abcd"}, "abcd", 2, 3),
-        ({"": "the house"}, "the", 1, 2),  # cut off behind "the"
-        ({"": "th", "the": "the end"}, "the", 2, 2),  # typed, then cut off right there
+        ({"": "the house"}, "the", 1, 2),  # cut off after "the"
+        ({"": "th", "the": "the end"}, "the", 2, 2),  # typed, then cut off at the cursor
         ({"": "x"}, "", 1, 1),
         ({"": ""}, "", 0, 1),
         ({"": ""}, "ab", 2, 1),
     ],
 )
-def test_keys_and_mouse_by_hand(suggestions: dict[str, str], reference: str, keystrokes: int, mouse: int) -> None:
+def test_keystrokes_and_mouse_actions_by_hand(
+    suggestions: dict[str, str], reference: str, keystrokes: int, mouse: int
+) -> None:
     found = simulate(lambda prefix: suggestions.get(prefix, prefix), reference)
     assert found == Interaction(keystrokes, mouse, len(reference))
 
@@ -63,17 +65,17 @@ def test_a_system_that_is_no_help_costs_every_character(complete: Callable[[str]
 
 
 @given(TEXT, st.dictionaries(TEXT, TEXT), st.booleans())
-def test_every_dialogue_ends_within_its_rounds(reference: str, answers: dict[str, str], honest: bool) -> None:
-    asked = []
+def test_every_simulation_ends_within_its_rounds(reference: str, answers: dict[str, str], keeps_prefix: bool) -> None:
+    prefixes = []
 
     def complete(prefix: str) -> str:
-        asked.append(prefix)
-        return (prefix if honest else "") + answers.get(prefix, "b")
+        prefixes.append(prefix)
+        return (prefix if keeps_prefix else "") + answers.get(prefix, "b")
 
     found = simulate(complete, reference)
-    assert len(asked) <= len(reference) + 1
-    assert all(reference.startswith(prefix) for prefix in asked)
-    assert asked == sorted(set(asked), key=len)
+    assert len(prefixes) <= len(reference) + 1
+    assert all(reference.startswith(prefix) for prefix in prefixes)
+    assert prefixes == sorted(set(prefixes), key=len)
     assert 1 <= found.mouse <= found.keystrokes + 1 <= len(reference) + 2
 
 
@@ -87,19 +89,19 @@ def test_every_dialogue_ends_within_its_rounds(reference: str, answers: dict[str
         ("das H", "das H ist gross"),
         ("das Haus i", "das Haus ist gross"),
         ("die i", "die ist gross"),
-        ("die neue ", "die neue ist gross"),  # replaced, rather than added
+        ("die neue ", "die neue ist gross"),  # "neue" replaces a word
         ("die neue Woh", "die neue Wohnung ist gross"),
         ("gr", "gr Wohnung ist gross"),
         ("die Wohnung ist gross", "die Wohnung ist gross"),
         ("die Wohnung ist gross und", "die Wohnung ist gross und"),
     ],
 )
-def test_a_fixed_translation_is_taken_up_where_the_prefix_left_it(prefix: str, completed: str) -> None:
+def test_a_fixed_translation_continues_after_the_prefix(prefix: str, completed: str) -> None:
     assert StaticCompleter("die Wohnung ist gross")(prefix) == completed
 
 
 @given(SENTENCE, SENTENCE, st.data())
-def test_a_fixed_translation_honours_every_prefix_in_any_order(hypothesis: str, text: str, data: st.DataObject) -> None:
+def test_a_completion_begins_with_every_prefix_in_any_order(hypothesis: str, text: str, data: st.DataObject) -> None:
     complete = StaticCompleter(hypothesis)
     for end in data.draw(st.lists(st.integers(0, len(text)), max_size=5)):
         assert complete(text[:end]).startswith(text[:end])
@@ -107,38 +109,38 @@ def test_a_fixed_translation_honours_every_prefix_in_any_order(hypothesis: str, 
 
 
 @given(SENTENCE)
-def test_a_perfect_translation_is_only_accepted(text: str) -> None:
+def test_a_perfect_translation_needs_only_acceptance(text: str) -> None:
     assert simulate(StaticCompleter(text), text) == Interaction(0, 1, len(text))
     assert predict_words(StaticCompleter(text), text) == WordPredictionCounts(len(text.split()), len(text.split()))
 
 
 @given(SENTENCE, SENTENCE)
-def test_help_is_never_worse_than_typing_it_all(hypothesis: str, text: str) -> None:
+def test_completion_never_needs_more_keystrokes_than_typing(hypothesis: str, text: str) -> None:
     assert simulate(StaticCompleter(hypothesis), text).keystrokes <= len(text) + 1
 
 
-def test_words_are_predicted_from_exactly_what_stands_before_them() -> None:
-    asked = []
+def test_words_are_predicted_from_exactly_the_text_before_them() -> None:
+    prefixes = []
 
     def complete(prefix: str) -> str:
-        asked.append(prefix)
+        prefixes.append(prefix)
         return prefix + {"": "the cat", "the ": "dog", "the  dog ": "barks!"}.get(prefix, "")
 
     assert predict_words(complete, "the  dog barks") == WordPredictionCounts(1, 3)
-    assert asked == ["", "the  ", "the  dog "]
+    assert prefixes == ["", "the  ", "the  dog "]
 
 
 def test_ksmr_of_a_fixed_translation() -> None:
-    """Typed: a, s, H, a, u, s; moved: to "as" and to "Haus"; accepted: once. The rest is taken over."""
+    """Typed: a, s, H, a, u, s; moved: to "as" and to "Haus"; accepted: once. The rest is suggested."""
     score = KSMR().score(make_steps(["die Wohnung ist"], ["das Haus ist"]))
     assert (score.numerator, score.denominator, score.value) == (9, 12, 75)
     assert score.signature == "prefixes:static|unit:character|mouse:moves+1"
 
 
-def test_recorded_interactions_come_first() -> None:
+def test_recorded_interactions_replace_the_simulation() -> None:
     steps = noisy_steps(3)
-    done = Interaction(3, 2, 10).to_json() | WordPredictionCounts(1, 4).to_json()
-    steps[1] = recorded(steps[1], done)
+    counts = Interaction(3, 2, 10).to_json() | WordPredictionCounts(1, 4).to_json()
+    steps[1] = recorded(steps[1], counts)
     steps[2] = recorded(steps[2], {"keystrokes": 1, "mouse": 1})
     length = len(steps[2].references[0])
     np.testing.assert_array_equal(KSMR().rows(steps)[1:], [[5, 10, 1, 0], [2, length, 1, 0]])
@@ -150,11 +152,11 @@ def test_recorded_interactions_come_first() -> None:
 
 
 @given(st.integers(0, 1700), st.integers(0, 1700))
-def test_a_long_text_is_cut_without_losing_anything(said: int, wanted: int) -> None:
-    hypothesis, target = " a" * said, "b " * wanted
+def test_a_long_text_is_split_without_losing_anything(hypothesis_words: int, target_words: int) -> None:
+    hypothesis, target = " a" * hypothesis_words, "b " * target_words
     pieces = list(_pieces(hypothesis, target))
     assert ("".join(h for h, _ in pieces), "".join(r for _, r in pieces)) == (hypothesis, target)
-    assert len(pieces) == max(1, -(-wanted // 200))
+    assert len(pieces) == max(1, -(-target_words // 200))
 
 
 def test_a_very_long_line_takes_seconds() -> None:
@@ -172,13 +174,13 @@ def test_a_recorded_interaction_needs_no_reference() -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "3", None, True])
-def test_a_recorded_interaction_holds_counts(wrong: object) -> None:
+def test_a_recorded_interaction_contains_counts(wrong: object) -> None:
     (step,) = make_steps(["x"], ["y"])
-    with pytest.raises(InputError, match=r"segment '1' recorded .* expected a count"):
+    with pytest.raises(InputError, match=r"interaction of segment '1' contains .* expected a count"):
         KSMR().score([recorded(step, {"keystrokes": wrong, "mouse": 1})])  # type: ignore[dict-item]
 
 
-def test_nothing_to_type_is_nothing_to_measure() -> None:
+def test_an_empty_reference_is_undefined() -> None:
     assert str(KSMR().score(make_steps([""], [""]))) == "0/0"
     assert str(WordPrediction().score(make_steps(["a"], [""]))) == "0/0"
     assert str(KSMR().score([])) == "0/0"
@@ -207,7 +209,7 @@ def test_a_step_without_post_edit_changes_nothing() -> None:
         ([3, 3, 3], [2, 2, 2], 0),
         ([3, 1, 3, 3], [2, 2, 2, 2], 2),
         ([3, 3, 1], [2, 2, 2], None),
-        ([2, 2], [2, 2], None),  # as good is not better
+        ([2, 2], [2, 2], None),  # equal is not better
         ([math.nan, math.nan, 3], [1, 1, 1], 2),
         ([3, math.nan, 3], [2, 2, 2], 0),
         ([1, 3, math.nan], [2, 2, 2], 1),
@@ -215,11 +217,11 @@ def test_a_step_without_post_edit_changes_nothing() -> None:
         ([], [], None),
     ],
 )
-def test_the_crossover_is_for_good(ours: list[float], theirs: list[float], found: int | None) -> None:
+def test_the_crossover_lasts_to_the_end(ours: list[float], theirs: list[float], found: int | None) -> None:
     assert crossover(np.array(ours, float), np.array(theirs, float)) == found
     assert crossover(-np.array(ours, float), -np.array(theirs, float), higher_is_better=False) == found
 
 
-def test_curves_of_different_streams_do_not_cross() -> None:
+def test_curves_of_different_lengths_are_refused() -> None:
     with pytest.raises(InputError, match="2 and 3 points"):
         crossover(np.zeros(2), np.zeros(3))

@@ -26,7 +26,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("references", [1, 2, 3])
 @pytest.mark.parametrize(("ours", "theirs", "options"), PAIRS)
-def test_equal_to_sacrebleu_to_the_last_digit(
+def test_scores_equal_sacrebleu_exactly(
     ours: type[SacreMetric], theirs: Callable[..., sacrebleu.metrics.base.Metric], options: dict, references: int
 ) -> None:
     steps = noisy_steps(300 if ours is not TER else 150, references=references)
@@ -59,18 +59,18 @@ def test_an_empty_hypothesis_scores_worst(metric: Additive) -> None:
     ("hypothesis", "reference", "value"),
     [("", "", 0.0), ("a b", "", 100.0), ("", "a b", 100.0), ("a b", "a b", 0.0), ("b a", "a b", 50.0)],
 )
-def test_ter_against_nothing(hypothesis: str, reference: str, value: float) -> None:
+def test_ter_with_empty_texts(hypothesis: str, reference: str, value: float) -> None:
     assert TER().score(make_steps([hypothesis], [reference])).value == value
 
 
-def test_ter_shows_its_two_counts() -> None:
+def test_ter_has_its_two_counts() -> None:
     score = TER().score(make_steps(["the dog", "x"], ["the big dog", "y"]))
     assert (score.numerator, score.denominator) == (2, 4)
 
 
 @pytest.mark.parametrize("length", range(1, 9))
 def test_sbleu_of_a_perfect_hypothesis(length: int) -> None:
-    """The brevity penalty takes the reference one word longer (Nakov et al., 2012)."""
+    """The brevity penalty counts the reference as one word longer (Nakov et al., 2012)."""
     text = " ".join("abcdefgh"[:length])
     assert SBLEU().sentence(text, text) == pytest.approx(math.exp(-1 / length), abs=1e-15)
 
@@ -80,7 +80,7 @@ def test_sbleu_of_a_perfect_hypothesis(length: int) -> None:
     [
         # p1 3/4, p2 (1+1)/(3+1), p3 (0+1)/(2+1), p4 (0+1)/(1+1); BP of 4 words against 4 + 1
         ("a b x c", "a b c d", (3 / 4 * 2 / 4 * 1 / 3 * 1 / 2) ** (1 / 4) * math.exp(1 - 5 / 4)),
-        # the order is the reference's: p1 2/3 (clipped), p2 (1+1)/(2+1); no penalty for 3 words against 2 + 1
+        # order 2, as long as the reference: p1 2/3 (clipped), p2 (1+1)/(2+1); no penalty for 3 words against 2 + 1
         ("a b b", "a b", (2 / 3 * 2 / 3) ** (1 / 2)),
         # shorter than the order: p3 and p4 are (0+1)/(0+1)
         ("a b", "a b c d", (1 * 1 * 1 * 1) ** (1 / 4) * math.exp(1 - 5 / 2)),
@@ -111,7 +111,7 @@ def test_reward_bleu_by_hand(hypothesis: str, reference: str, expected: float) -
 
 
 @given(st.text("ab .", max_size=12), st.text("ab .", max_size=12))
-def test_sentence_scores_are_shares(hypothesis: str, reference: str) -> None:
+def test_sentence_scores_are_from_0_to_1(hypothesis: str, reference: str) -> None:
     for metric in (SBLEU(), RewardBLEU()):
         assert 0 <= metric.sentence(hypothesis, reference) <= 1 + 1e-12
 
@@ -122,13 +122,13 @@ def test_sentence_scores_are_averaged_over_segments_and_take_the_best_reference(
     assert SBLEU().score(steps).value == pytest.approx(100 * sum(best) / len(best))
 
 
-def test_nothing_to_score_is_undefined_or_said_so() -> None:
+def test_an_empty_stream_is_undefined_or_an_error() -> None:
     assert not SBLEU().score([]).defined
     with pytest.raises(InputError, match="no segments"):
         BLEU().score([])
 
 
-def test_a_step_without_reference_is_named() -> None:
+def test_a_step_without_reference_is_an_error_with_its_id() -> None:
     (step,) = make_steps(["a"], ["b"])
     with pytest.raises(InputError, match="segment '1' has neither a reference nor a post-edit"):
         BLEU().score([Step(0, step.proposal)])

@@ -17,7 +17,7 @@ def test_equal_scores_rank_by_name_and_undefined_ones_last() -> None:
 
 
 @given(SCORES)
-def test_a_ranking_does_not_depend_on_the_order_it_is_told_in(scores: dict[str, int]) -> None:
+def test_a_ranking_does_not_depend_on_the_order_of_its_input(scores: dict[str, int]) -> None:
     assert rank(scores) == rank(dict(sorted(scores.items(), reverse=True)))
 
 
@@ -28,7 +28,7 @@ def test_a_ranking_does_not_depend_on_the_order_it_is_told_in(scores: dict[str, 
         ("abcd", "bacd", 1, 0.0),
         ("abcd", "cabd", 3, 1.0),
         ("abcd", "daxy", 3, 1 / 3),
-        ("a", "ab", 2, 0.5),  # a system that was never ranked is one not found
+        ("a", "ab", 2, 0.5),  # a gold system that is not ranked counts as not found
     ],
 )
 def test_overlap_by_hand(ranking: str, gold: str, n: int, overlap: float) -> None:
@@ -36,13 +36,13 @@ def test_overlap_by_hand(ranking: str, gold: str, n: int, overlap: float) -> Non
 
 
 @pytest.mark.parametrize("n", [0, 3])
-def test_more_than_there_are_is_refused(n: int) -> None:
+def test_n_outside_the_number_of_systems_is_refused(n: int) -> None:
     with pytest.raises(InputError, match="from 1 to 2"):
         top_n_overlap(["a", "b"], ["a", "b"], n)
 
 
 def test_a_system_ranked_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="'b' stands 2 times"):
+    with pytest.raises(InputError, match="'b' appears 2 times"):
         top_n_overlap(["a", "b", "b"], ["a", "b"], 1)
 
 
@@ -68,7 +68,7 @@ def test_systems_without_a_score_on_either_side_are_left_out() -> None:
 
 
 @given(SCORES, SCORES)
-def test_tau_is_symmetric_and_turns_with_its_sign(ours: dict[str, int], gold: dict[str, int]) -> None:
+def test_tau_is_symmetric_and_changes_sign_with_the_scores(ours: dict[str, int], gold: dict[str, int]) -> None:
     tau = kendall_tau(ours, gold)
     assert kendall_tau(gold, ours) == pytest.approx(tau, nan_ok=True)
     assert kendall_tau({name: -score for name, score in ours.items()}, gold) == pytest.approx(-tau, nan_ok=True)

@@ -20,7 +20,7 @@ REWARDS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_
 
 
 def rewarded(values: Sequence[float | None]) -> list[Step]:
-    """Steps that were given these rewards, or none."""
+    """Steps with these rewards; None: no feedback."""
     feedback: list[Feedback | None] = [None if value is None else Reward(value) for value in values]
     return [Step(i, Proposal(Segment(str(i), "s"), "t"), given) for i, given in enumerate(feedback)]
 
@@ -46,7 +46,7 @@ def test_computed_rewards_are_those_of_the_sentence_metric() -> None:
     assert 100 * MeanReward(RewardBLEU()).score(steps).value == pytest.approx(RewardBLEU().score(steps).value)
 
 
-def test_a_step_nobody_rewarded_changes_nothing() -> None:
+def test_a_step_without_a_reward_changes_nothing() -> None:
     assert MeanReward().score(rewarded([0.5, None])).value == 0.5
     assert math.isnan(MeanReward().score(rewarded([None])).value)
     assert math.isnan(MeanReward().score([]).value)
@@ -67,14 +67,14 @@ def test_regret_is_its_definition_at_every_step(pairs: list[tuple[float, float]]
     assert metric.score(ours).value == pytest.approx(expected[-1], abs=1e-12)
 
 
-def test_an_oracle_does_not_regret() -> None:
+def test_the_regret_of_the_oracle_is_zero() -> None:
     steps = noisy_steps(20)
     assert Regret(steps, RewardBLEU()).score(steps).value == 0
     perfect = make_steps([step.references[0] for step in steps], [step.references[0] for step in steps])
     assert Regret(perfect, RewardBLEU()).score(steps).value > 0
 
 
-def test_a_run_cut_short_is_held_against_the_beginning_of_the_oracle() -> None:
+def test_a_run_that_stopped_early_is_compared_with_the_beginning_of_the_oracle() -> None:
     best = rewarded([1, 1, 0])
     assert Regret(best).score(rewarded([0.5, 0.5])).value == 0.5
     assert Regret(best).score(rewarded([0, 0.5, 0.5])[1:]).value == 0
@@ -89,7 +89,7 @@ def test_an_oracle_of_another_stream_is_refused() -> None:
     with pytest.raises(InputError, match="no step 1"):
         Regret(rewarded([1])).score(rewarded([1, 1]))
     other = replace(rewarded([1])[0], proposal=Proposal(Segment("x", "s"), "t"))
-    with pytest.raises(InputError, match="step 0 is of segment '0', but the oracle's is of 'x'"):
+    with pytest.raises(InputError, match="step 0 has segment '0', but the oracle's step has segment 'x'"):
         Regret([other]).score(rewarded([1]))
 
 
@@ -111,5 +111,5 @@ def test_a_checkpoint_outside_the_run_is_refused() -> None:
     rows = MeanReward().rows(rewarded([0.2, 0.4]))
     assert relative_reward(MeanReward(), rows, []).size == 0
     for checkpoint in (range(1, 3), range(-1, 1), range(0)):
-        with pytest.raises(InputError, match="lies outside the 2 steps"):
+        with pytest.raises(InputError, match="is outside the 2 steps"):
             relative_reward(MeanReward(), rows, [checkpoint])

@@ -15,7 +15,7 @@ from mtloop.metrics.significance import Comparison, bootstrap, paired_bootstrap,
 
 TESTS = pytest.mark.parametrize("test", [paired_bootstrap, randomisation])
 METRICS = pytest.mark.parametrize("metric", [BLEU(), TER(), SBLEU()], ids=lambda metric: metric.name)
-GOOD, GOOD_TOO, BAD = (noisy_steps(120, noise=noise) for noise in (0.2, 0.21, 0.5))
+GOOD, GOOD_2, BAD = (noisy_steps(120, noise=noise) for noise in (0.2, 0.21, 0.5))
 
 
 @TESTS
@@ -28,7 +28,7 @@ def test_identical_systems_do_not_differ(test: Callable[..., Comparison], metric
 
 @TESTS
 @METRICS
-def test_a_clearly_better_system_is_found(test: Callable[..., Comparison], metric: Additive) -> None:
+def test_a_clearly_better_system_is_significant(test: Callable[..., Comparison], metric: Additive) -> None:
     found = test(metric, metric.rows(GOOD), metric.rows(BAD), 1000)
     assert (found.difference > 0) == metric.higher_is_better
     assert found.p_value == pytest.approx(1 / 1001)
@@ -39,7 +39,7 @@ def test_a_clearly_better_system_is_found(test: Callable[..., Comparison], metri
 
 @TESTS
 @METRICS
-def test_which_of_two_is_called_the_baseline_does_not_matter(test: Callable[..., Comparison], metric: Additive) -> None:
+def test_swapping_system_and_baseline_changes_only_the_sign(test: Callable[..., Comparison], metric: Additive) -> None:
     ours, theirs = metric.rows(GOOD), metric.rows(BAD)
     there, back = test(metric, ours, theirs, 200), test(metric, theirs, ours, 200)
     assert there.difference == pytest.approx(-back.difference)
@@ -48,8 +48,8 @@ def test_which_of_two_is_called_the_baseline_does_not_matter(test: Callable[...,
 
 
 @TESTS
-def test_a_fluke_is_not_called_a_difference(test: Callable[..., Comparison]) -> None:
-    """Two halves of one system's errors: p-values are about uniform, so small ones are rare."""
+def test_random_differences_are_rarely_significant(test: Callable[..., Comparison]) -> None:
+    """Two samples of the same error distribution: p-values are about uniform, so small ones are rare."""
     rng = np.random.default_rng(1)
     rows = [np.column_stack([rng.binomial(15, 0.4, 200), np.full(200, 15)]).astype(float) for _ in range(40)]
     p_values = [test(TER(), ours, theirs, 200).p_value for ours, theirs in zip(rows[::2], rows[1::2], strict=True)]
@@ -58,14 +58,14 @@ def test_a_fluke_is_not_called_a_difference(test: Callable[..., Comparison]) -> 
 
 
 @METRICS
-def test_the_interval_covers_the_score(metric: Additive) -> None:
+def test_the_interval_contains_the_score(metric: Additive) -> None:
     rows = metric.rows(GOOD)
     low, high = bootstrap(metric, rows, 500)
     assert low < metric.score_rows(rows).value < high
 
 
-def test_the_interval_has_the_width_it_should_have() -> None:
-    """Of a mean of n independent values it is about 2 * 1.96 standard errors."""
+def test_the_interval_has_the_expected_width() -> None:
+    """For the mean of n independent values, it is about 2 * 1.96 standard errors."""
     values = np.random.default_rng(1).uniform(0, 1, 400)
     low, high = bootstrap(SBLEU(), np.column_stack([values, np.ones(400)]), 2000)
     assert high - low == pytest.approx(2 * 1.96 * 100 * values.std() / 20, rel=0.1)
@@ -73,7 +73,7 @@ def test_the_interval_has_the_width_it_should_have() -> None:
 
 @TESTS
 def test_the_same_seed_gives_the_same_numbers(test: Callable[..., Comparison]) -> None:
-    ours, theirs = TER().rows(GOOD), TER().rows(GOOD_TOO)
+    ours, theirs = TER().rows(GOOD), TER().rows(GOOD_2)
     assert test(TER(), ours, theirs, 150, seed=7) == test(TER(), ours, theirs, 150, seed=7)
     assert test(TER(), ours, theirs, 150, seed=7) != test(TER(), ours, theirs, 150, seed=8)
 
@@ -91,7 +91,7 @@ def test_undefined_scores_are_not_significant(test: Callable[..., Comparison]) -
 
 @TESTS
 def test_undefined_resamples_do_not_count(test: Callable[..., Comparison]) -> None:
-    """With one segment that measures anything, many resamples are 0/0 and stay out of the interval."""
+    """With only one defined segment, many resamples are 0/0 and are left out of the interval."""
     ours, theirs = np.zeros((5, 2)), np.zeros((5, 2))
     ours[0], theirs[0] = (1, 2), (0, 2)
     found = test(Recall(SplitWords(), {1}), ours, theirs, 200)
@@ -100,6 +100,6 @@ def test_undefined_resamples_do_not_count(test: Callable[..., Comparison]) -> No
 
 
 @TESTS
-def test_other_segments_are_refused(test: Callable[..., Comparison]) -> None:
+def test_different_numbers_of_segments_are_refused(test: Callable[..., Comparison]) -> None:
     with pytest.raises(InputError, match="3 against 4"):
         test(TER(), np.ones((3, 2)), np.ones((4, 2)))

@@ -17,13 +17,13 @@ ENDS = np.arange(1, 9) * 10
 
 
 class Errors(TER):
-    """TER over rows made up in a test."""
+    """TER over artificial rows."""
 
 
-class Goods(Errors):
-    """The same counts, said the other way round."""
+class Accuracy(Errors):
+    """100 minus TER, for which higher is better."""
 
-    name = "goods"
+    name = "accuracy"
     higher_is_better = True
 
     def aggregate(self, sums: Array) -> Array:
@@ -31,7 +31,7 @@ class Goods(Errors):
 
 
 def power_law_rows(b: float, model: Model, a: float = 40) -> Array:
-    """Rows of ten segments a block, whose block-wise ("u") or incremental ("ca") errors are exactly a * x^b."""
+    """Rows of ten segments per block, whose block-wise ("u") or incremental ("ca") errors are exactly a * x^b."""
     x = np.arange(1, len(ENDS) + 1)
     errors = a * x**b
     if model == "ca":
@@ -49,7 +49,7 @@ def test_s_is_exact_on_a_power_law(b: float, a: float, blocks: int) -> None:
 
 @pytest.mark.parametrize("b", [-0.3, -0.05, 0.0, 0.1])
 @pytest.mark.parametrize("model", ["u", "ca"])
-@pytest.mark.parametrize("metric", [Errors(), Goods()], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", [Errors(), Accuracy()], ids=lambda metric: metric.name)
 def test_s_is_exact_through_the_class(metric: Additive, model: Model, b: float) -> None:
     score = Slope(metric, model, samples=20).score_rows(power_law_rows(b, model), ENDS)
     assert score.value == pytest.approx(100 * 2**b, abs=1e-9)
@@ -64,7 +64,7 @@ def streams(rates: Array, seed: int, segments: int = 20, words: int = 15) -> Arr
 
 @pytest.mark.parametrize("model", ["u", "ca"])
 def test_a_constant_error_rate_is_no_learning(model: Model) -> None:
-    """The interval covers 100 about 95 times of 100; U fits independent points, CA's early ones wander together."""
+    """The interval includes 100 in about 95 % of cases; the points of U are independent, early points of CA are not."""
     verdicts = []
     for seed in range(20):
         rows = streams(np.full(12, 0.4), seed)
@@ -75,7 +75,7 @@ def test_a_constant_error_rate_is_no_learning(model: Model) -> None:
 
 @pytest.mark.parametrize("model", ["u", "ca"])
 @pytest.mark.parametrize(("b", "expected"), [(-0.25, "learning"), (0.25, "forgetting")])
-def test_learning_and_forgetting_are_seen(model: Model, b: float, expected: str) -> None:
+def test_learning_and_forgetting_are_detected(model: Model, b: float, expected: str) -> None:
     rows = streams(0.3 * np.arange(1, 13) ** b, seed=1)
     score = Slope(TER(), model, samples=300).score_rows(rows, np.arange(1, 13) * 20)
     assert score.detail["verdict"] == expected
@@ -84,24 +84,24 @@ def test_learning_and_forgetting_are_seen(model: Model, b: float, expected: str)
 
 
 @pytest.mark.parametrize("model", ["u", "ca"])
-def test_a_block_without_errors_gets_half_an_edit(model: Model) -> None:
+def test_a_block_without_errors_counts_as_half_an_edit(model: Model) -> None:
     rows = np.array([[2.0, 10], [0, 10], [1, 10], [0, 10]])
     sums = np.cumsum(rows, axis=0) if model == "ca" else rows
     expected = 100 * np.where(sums[:, 0] > 0, sums[:, 0], 0.5) / sums[:, 1]
     np.testing.assert_allclose(Slope(TER(), model).errors(rows[None])[0], expected)
 
 
-def test_other_metrics_get_half_of_the_smallest_error() -> None:
+def test_other_metrics_use_half_of_the_smallest_error() -> None:
     rows = np.array([[[2.0, 10], [0, 10], [1, 10]], [[0, 10], [0, 10], [0, 10]]])
-    np.testing.assert_allclose(Slope(Goods(), "u").errors(rows)[0], [20, 5, 10])
+    np.testing.assert_allclose(Slope(Accuracy(), "u").errors(rows)[0], [20, 5, 10])
 
 
 @pytest.mark.parametrize("metric", [TER(), BLEU(), ChrF()], ids=lambda metric: metric.name)
 @pytest.mark.parametrize("model", ["u", "ca"])
 def test_blocks_without_errors_leave_the_slope_finite(metric: Additive, model: Model) -> None:
     texts = ["one two three four five"] * 30
-    said = [*texts[:12], "one two three six five", *texts[13:]]
-    score = Slope(metric, model, words=25, samples=50).score(make_steps(said, texts, texts))
+    outputs = [*texts[:12], "one two three six five", *texts[13:]]
+    score = Slope(metric, model, words=25, samples=50).score(make_steps(outputs, texts, texts))
     assert score.interval is not None
     assert all(map(math.isfinite, (score.value, *score.interval)))
 
@@ -115,7 +115,7 @@ def test_a_perfect_system_has_nothing_to_learn(metric: Additive, model: Model) -
     assert score.detail == {"blocks": 6, "verdict": "no errors: nothing to learn"}
 
 
-def test_a_block_that_is_nothing_to_measure_is_left_out() -> None:
+def test_an_undefined_block_is_left_out() -> None:
     class Share(Errors):
         def aggregate(self, sums: Array) -> Array:
             return np.where(sums[:, 1] > 0, super().aggregate(sums), np.nan)
@@ -127,7 +127,7 @@ def test_a_block_that_is_nothing_to_measure_is_left_out() -> None:
     assert score.detail["blocks"] == 7
 
 
-def test_too_short_says_so() -> None:
+def test_the_verdict_on_a_short_stream_is_too_short() -> None:
     score = Slope(TER()).score(make_steps(["a"], ["a"], ["a"]))
     assert str(score) == "0/0"
     assert str(score.detail["verdict"]).startswith("too short")
@@ -143,25 +143,25 @@ def test_verdicts() -> None:
     assert [verdict(90, 99), verdict(99, 101), verdict(101, 102)] == ["learning", "no learning shown", "forgetting"]
 
 
-def test_blocks_from_before_there_was_a_model_are_left_out_of_the_fit() -> None:
+def test_blocks_without_a_model_are_left_out_of_the_fit() -> None:
     from dataclasses import replace
 
     def steps(wrong: list[int], first_block_is_copied: bool) -> list[Step]:
-        made = []
+        result = []
         for block, errors in enumerate(wrong):
             for word in range(10):
-                said = "x" if word < errors else "a"
+                output = "x" if word < errors else "a"
                 memo = {"model": "none"} if first_block_is_copied and block == 0 else {}
-                proposal = Proposal(Segment(f"{block}-{word}", "s"), said, memo=memo)
-                made.append(Step(len(made), proposal, truth=Truth(("a",))))
-        return made
+                proposal = Proposal(Segment(f"{block}-{word}", "s"), output, memo=memo)
+                result.append(Step(len(result), proposal, truth=Truth(("a",))))
+        return result
 
     for model in ("u", "ca"):
         slope = Slope(TER(), model, words=10)  # type: ignore[arg-type]
         copied = slope.score(steps([10, 8, 4, 2], True))
         assert copied.detail["blocks"] == 3
         same = slope.score([replace(step) for step in steps([1, 8, 4, 2], True)])
-        assert copied.value == same.value  # whatever the copies were worth
+        assert copied.value == same.value  # the scores of the copied segments do not matter
         assert copied.value != slope.score(steps([10, 8, 4, 2], False)).value
     by_hand = np.polyfit(np.log([2, 3, 4]), np.log([80, 40, 20]), 1)[0]
     assert Slope(TER(), "u", words=10).score(steps([10, 8, 4, 2], True)).value == pytest.approx(100 * 2**by_hand)

@@ -1,4 +1,4 @@
-"""TER counts are sacreBLEU's, whatever its shifts, ties, limits and beam make of a segment."""
+"""TER counts equal those of sacreBLEU, including its shifts, ties, limits and beam."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sacrebleu.metrics.ter import TER
 from mtloop.metrics import ter
 
 REAL_DATA = os.environ.get("MTLOOP_TER_DATA")
-"""A table with columns `mt` and `post_edit` (.tsv or .tsv.xz); the check on real segments is skipped without it."""
+"""A table with columns `mt` and `post_edit` (.tsv or .tsv.xz); without it, the test on real segments is skipped."""
 
 Segment = tuple[list[str], list[str]]
 
 
-def words_of(alphabet: str, longest: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(alphabet), max_size=longest)
+def words_of(alphabet: str, max_length: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(alphabet), max_size=max_length)
 
 
 def numbers(count: int, first: int = 0) -> list[str]:
@@ -39,7 +39,7 @@ def random_words(rng: random.Random, length: int, vocabulary: int) -> list[str]:
 
 
 def edited(rng: random.Random, words: list[str], edits: int) -> list[str]:
-    """The words after deletions, insertions, substitutions and moves of blocks, all at random."""
+    """The words after random deletions, insertions, substitutions and moves of blocks."""
     words = words.copy()
     for _ in range(edits):
         start = rng.randrange(len(words) + 1)
@@ -55,7 +55,7 @@ def shuffled(rng: random.Random, words: list[str]) -> list[str]:
 
 
 def pieces(rng: random.Random, words: list[str], length: int) -> list[str]:
-    """Stretches of the words about as far from their place as the beam is wide."""
+    """Pieces of the words, displaced by about the width of the beam."""
     copied: list[str] = []
     while len(copied) < length:
         offset = rng.choice([0, -25, -24, 24, 25, rng.randint(-40, 40)])
@@ -133,7 +133,7 @@ ROUNDED_DOWN = [
     for hyp_length, ref_length in product(range(40, 110), repeat=2)
     if any(int(row * (ref_length / hyp_length)) < row * ref_length // hyp_length for row in range(1, hyp_length + 1))
 ]
-"""Lengths whose ratio, as a float, puts the centre of the beam one column before its exact place in some rows."""
+"""Lengths whose ratio, as a float, puts the centre of the beam one column before its exact position in some rows."""
 
 
 def lengths(rng: random.Random) -> tuple[int, int]:
@@ -151,8 +151,8 @@ def alignments(cases: int) -> Iterator[Segment]:
         yield pieces(rng, reference, hyp_length), reference
 
 
-def test_alignments_that_the_beam_bends() -> None:
-    bent = 0
+def test_alignments_that_the_beam_changes() -> None:
+    changed = 0
     for hypothesis, reference in alignments(1500):
         edits, trace = BeamEditDistance(reference)(hypothesis)
         aligned, ref_errors, hyp_errors = trace_to_alignment(trace.translate(str.maketrans("id", "di")))
@@ -162,8 +162,8 @@ def test_alignments_that_the_beam_bends() -> None:
         assert alignment.insertion_points == [0, *(aligned[place] + 1 for place in range(len(ref)))]
         assert list(ter._members(alignment.hyp_errors)) == [at for at, error in enumerate(hyp_errors) if error]
         assert list(ter._members(alignment.ref_errors)) == [at for at, error in enumerate(ref_errors) if error]
-        bent += edits != Levenshtein.distance(hyp, ref)
-    assert bent > 100
+        changed += edits != Levenshtein.distance(hyp, ref)
+    assert changed > 100
 
 
 BY_HAND = {
@@ -184,9 +184,9 @@ BY_HAND = {
     "block doubled": (numbers(6) * 2, numbers(6)),
     "block halved": (numbers(6), numbers(6) * 2),
     "target within the block": (list("bcbbca"), list("abcbcb")),
-    "target right behind the block": (list("bcacb"), list("abbcc")),
+    "target right after the block": (list("bcacb"), list("abbcc")),
     "case and punctuation are words": (["A", ".", "a"], ["a", "A", "."]),
-    "more distinct words than a byte holds": (numbers(300)[5:] + numbers(5), numbers(300)),
+    "more than 256 distinct words": (numbers(300)[5:] + numbers(5), numbers(300)),
 }
 
 
@@ -195,7 +195,7 @@ def test_by_hand(name: str) -> None:
     assert_counts_equal(*BY_HAND[name])
 
 
-THEIR_NAMES = {
+SACREBLEU_NAMES = {
     "MAX_SHIFT_SIZE": "_MAX_SHIFT_SIZE",
     "MAX_SHIFT_DISTANCE": "_MAX_SHIFT_DIST",
     "MAX_SHIFT_CANDIDATES": "_MAX_SHIFT_CANDIDATES",
@@ -203,25 +203,27 @@ THEIR_NAMES = {
 }
 
 
-@pytest.mark.parametrize("limit", THEIR_NAMES)
+@pytest.mark.parametrize("limit", SACREBLEU_NAMES)
 def test_limits_are_the_same(limit: str) -> None:
-    assert getattr(ter, limit) == getattr(lib_ter, THEIR_NAMES[limit])
+    assert getattr(ter, limit) == getattr(lib_ter, SACREBLEU_NAMES[limit])
 
 
 @pytest.fixture
 def set_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, int], None]]:
     def set_both(limit: str, value: int) -> None:
         monkeypatch.setattr(ter, limit, value)
-        monkeypatch.setattr(lib_ter, THEIR_NAMES[limit], value)
+        monkeypatch.setattr(lib_ter, SACREBLEU_NAMES[limit], value)
         ter._beam.cache_clear()
 
     yield set_both
     ter._beam.cache_clear()
 
 
-@pytest.mark.parametrize(("limit", "smallest"), [(limit, 3 if limit == "BEAM_WIDTH" else 1) for limit in THEIR_NAMES])
+@pytest.mark.parametrize(
+    ("limit", "smallest"), [(limit, 3 if limit == "BEAM_WIDTH" else 1) for limit in SACREBLEU_NAMES]
+)
 def test_low_limits(limit: str, smallest: int, set_limit: Callable[[str, int], None]) -> None:
-    """With low limits on both sides, short and cheap segments meet them all the time."""
+    """With low limits on both sides, short segments reach them often."""
     rng = random.Random(limit)
     for _ in range(1000):
         set_limit(limit, rng.randrange(smallest, smallest + 6))
@@ -278,11 +280,11 @@ def test_every_tokenisation(flags: tuple[bool, bool, bool, bool]) -> None:
         assert ter.edit_counts(*sides) == (score.num_edits, score.ref_length)
 
 
-def test_any_sequence_of_words_will_do() -> None:
+def test_words_may_be_in_any_sequence_type() -> None:
     assert ter.edit_counts(("b", "a"), ["a", "b"]) == ter.edit_counts(["b", "a"], ("a", "b")) == (1, 2)
 
 
-@pytest.mark.skipif(REAL_DATA is None, reason="MTLOOP_TER_DATA names no table")
+@pytest.mark.skipif(REAL_DATA is None, reason="MTLOOP_TER_DATA is not set")
 def test_real_segments() -> None:
     path = Path(str(REAL_DATA))
     with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8", newline="") as lines:

@@ -14,7 +14,7 @@ torch.set_num_threads(1)
 
 @pytest.fixture(scope="session", params=["separate", "tied"])
 def tiny(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MarianMTModel]:
-    """A model folder and the model Hugging Face has of it."""
+    """A model folder, and the Hugging Face model loaded from it."""
     folder = tmp_path_factory.mktemp(f"tiny-{request.param}")
     return folder, write_tiny(folder, tied=request.param == "tied")
 
@@ -33,5 +33,5 @@ def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(small_folder: Path) -> Marian:
-    """One model with separate vocabularies, for tests that need no second."""
+    """A model with separate vocabularies, for tests that need only one kind of model."""
     return Marian.load(small_folder)

@@ -1,35 +1,38 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from helpers.tiny_marian import demo_pairs
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from transformers import MarianMTModel
 
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
-from mtloop.methods.defaults import PIECE
+from mtloop.methods.defaults import MAX_PIECE_TOKENS
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.delta import Delta
-from mtloop.nmt.engine.lesson import study
+from mtloop.nmt.engine.lesson import forward_pass
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.scopes.bias import OutputBias
 from mtloop.nmt.scopes.dense import Dense, all_names, hidden_names, top_names
 from mtloop.nmt.scopes.lasso import Lasso
-from mtloop.nmt.scopes.scope import NOISE, Clip, Frozen, Scope
+from mtloop.nmt.scopes.scope import MIN_NORM, Frozen, GradientClipping, Scope
 
 PAIRS = demo_pairs()
 SCOPES: dict[str, Callable[[Marian], Scope]] = {
     "baseline": Frozen,
     "bias": OutputBias,
-    "full": lambda model: Dense(model, all_names(model.weights), rate=0.05),
-    "top": lambda model: Dense(model, top_names(model), rate=0.05),
+    "full": lambda model: Dense(model, all_names(model.weights), learning_rate=0.05),
+    "top": lambda model: Dense(model, top_names(model), learning_rate=0.05),
     "fixed": lambda model: Dense(model, frozenset(n for n in hidden_names(model.weights) if ".fc1." in n)),
-    "lasso": lambda model: Lasso(model, hidden_budget=8_000, row_budget=32 * 50),
+    "lasso": lambda model: Lasso(model, hidden_budget=8_000, embedding_budget=32 * 50),
 }
 
 
@@ -42,16 +45,16 @@ def teach(system: AdaptiveNMT, source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("method", SCOPES)
-def test_the_contract(small: Marian, method: str) -> None:
+def test_it_fulfils_the_learner_contract(small: Marian, method: str) -> None:
     segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
     targets = dict(PAIRS)
     check_learner(lambda: learner(small, method), segments, lambda p: PostEdit(targets[p.segment.source]))
 
 
 def plain_updates(
-    theirs: MarianMTModel, ids: list[int], wanted: list[int], rate: float, clip: Clip, steps: int
+    theirs: MarianMTModel, ids: list[int], wanted: list[int], rate: float, clip: GradientClipping, steps: int
 ) -> None:
-    """What anyone would write: backward, clip every tensor, subtract."""
+    """A plain implementation: backward pass, clip every tensor, subtract."""
     for _ in range(steps):
         theirs.zero_grad()
         theirs(input_ids=torch.tensor([ids]), labels=torch.tensor([wanted])).loss.backward()
@@ -59,20 +62,22 @@ def plain_updates(
             for parameter in theirs.parameters():
                 if parameter.grad is not None:
                     norm = float(parameter.grad.norm())
-                    size = rate / norm if norm > 1 or (clip == "scale" and norm > NOISE) else rate
+                    size = rate / norm if norm > 1 or (clip == "scale" and norm > MIN_NORM) else rate
                     parameter.sub_(parameter.grad, alpha=size)
 
 
 @pytest.mark.parametrize("clip", ["clip", "scale"])
-def test_full_is_plain_sgd_step_by_step(tiny: tuple[Path, MarianMTModel], marian: Marian, clip: Clip) -> None:
+def test_full_is_plain_sgd_step_by_step(
+    tiny: tuple[Path, MarianMTModel], marian: Marian, clip: GradientClipping
+) -> None:
     theirs = MarianMTModel.from_pretrained(tiny[0])
-    scope = Dense(marian, all_names(marian.weights), rate=0.05, clip=clip)
+    scope = Dense(marian, all_names(marian.weights), learning_rate=0.05, gradient_clipping=clip)
     for source, target in PAIRS[:3]:
         ids, wanted = marian.source.encode(source), marian.target.encode(target)
         plain_updates(theirs, ids, wanted, 0.05, clip, steps=2)
         for _ in range(2):
-            scope.update(study(scope.model, ids, wanted, scope.names))
-        scope.settle()
+            scope.update(forward_pass(scope.model, ids, wanted, scope.names))
+        scope.commit()
         for name, parameter in theirs.named_parameters():
             if "position" not in name:
                 ours = scope.model.weights["model.encoder.embed_tokens.weight" if "shared" in name else name]
@@ -80,20 +85,21 @@ def test_full_is_plain_sgd_step_by_step(tiny: tuple[Path, MarianMTModel], marian
 
 
 @pytest.mark.parametrize("method", ["bias", "full", "top", "lasso"])
-def test_before_teach_after(small: Marian, method: str) -> None:
-    """What was taught becomes likelier."""
+def test_the_loss_of_a_learned_pair_decreases(small: Marian, method: str) -> None:
     system = learner(small, method)
     source, target = PAIRS[7]
     ids, wanted = small.source.encode(source), small.target.encode(target)
-    before = study(small, ids, wanted, frozenset()).loss
+    before = forward_pass(small, ids, wanted, frozenset()).loss
     for _ in range(3):
         teach(system, source, target)
-    after = study(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss
+    after = forward_pass(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss
     assert after < before
 
 
-def test_full_says_the_correction_the_next_time(small: Marian) -> None:
-    system = AdaptiveNMT(Dense(small, all_names(small.weights), rate=0.1), updates=60, enough=1.05)
+def test_full_translates_as_corrected_the_next_time(small: Marian) -> None:
+    system = AdaptiveNMT(
+        Dense(small, all_names(small.weights), learning_rate=0.1), max_updates=60, target_perplexity=1.05
+    )
     source, target = "Open the pane.", "Öffnen Sie den Bereich."
     assert system.propose(Segment("1", source)).text != target
     teach(system, source, target)
@@ -108,8 +114,10 @@ def test_the_base_is_shared_and_never_written(small: Marian) -> None:
     assert fresh.weights.fingerprint == before
 
 
-def test_updates_stop_when_the_pair_is_known(small: Marian) -> None:
-    system = AdaptiveNMT(Dense(small, all_names(small.weights), rate=0.1), updates=500, enough=2.0)
+def test_updates_stop_at_the_target_perplexity(small: Marian) -> None:
+    system = AdaptiveNMT(
+        Dense(small, all_names(small.weights), learning_rate=0.1), max_updates=500, target_perplexity=2.0
+    )
     lesson = Proposal(Segment("1", "Backups"), "")
     first = system.learn(lesson, PostEdit("Sicherungen"))
     assert 0 < first.updates < 500
@@ -127,7 +135,9 @@ def test_updates_stop_when_the_pair_is_known(small: Marian) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["full", "lasso", "bias"])
-def test_junk_leaves_the_model_as_it_was(small: Marian, method: str, source: str, target: str, reason: str) -> None:
+def test_a_rejected_pair_leaves_the_model_unchanged(
+    small: Marian, method: str, source: str, target: str, reason: str
+) -> None:
     system = learner(small, method)
     teach(system, *PAIRS[2])
     before = {name: tensor.clone() for name, tensor in system.scope.tensors().items()}
@@ -137,20 +147,20 @@ def test_junk_leaves_the_model_as_it_was(small: Marian, method: str, source: str
 
 
 @pytest.mark.parametrize("method", ["full", "lasso", "bias"])
-def test_what_is_no_number_is_refused_before_it_spreads(small: Marian, method: str) -> None:
+def test_a_pair_with_a_nan_loss_is_rejected(small: Marian, method: str) -> None:
     system = learner(small, method)
     small.weights["model.decoder.layers.1.fc2.bias"][0] = math.nan
     learned = system.learn(Proposal(Segment("1", "Save"), ""), PostEdit("Speichern"))
-    assert learned.rejected == "hopeless"
+    assert learned.rejected == "improbable"
     assert not system.updates_
 
 
 @pytest.mark.parametrize("method", ["full", "lasso", "bias"])
-def test_a_harmful_lesson_leaves_the_model_exactly_as_it_was(small: Marian, method: str) -> None:
+def test_a_harmful_lesson_leaves_the_model_exactly_unchanged(small: Marian, method: str) -> None:
     system = learner(small, method)
     teach(system, *PAIRS[2])
     before = {name: tensor.clone() for name, tensor in system.scope.tensors().items()}
-    system.harm = -100.0  # every update does harm
+    system.max_loss_increase = -100.0  # every update counts as harmful
     learned = system.learn(Proposal(Segment("1", PAIRS[5][0]), ""), PostEdit(PAIRS[5][1]))
     assert (learned.rejected, learned.updates) == ("harmful", 0)
     after = system.scope.tensors()
@@ -158,8 +168,8 @@ def test_a_harmful_lesson_leaves_the_model_exactly_as_it_was(small: Marian, meth
     assert system.propose(Segment("1", PAIRS[9][0])) == _again(small, method).propose(Segment("1", PAIRS[9][0]))
 
 
-def test_a_step_far_too_long_is_taken_back(small: Marian) -> None:
-    system = AdaptiveNMT(Dense(small, all_names(small.weights), rate=50.0), updates=2)
+def test_a_step_far_too_long_is_rolled_back(small: Marian) -> None:
+    system = AdaptiveNMT(Dense(small, all_names(small.weights), learning_rate=50.0), max_updates=2)
     before = {name: small.weights[name].clone() for name in small.weights}
     assert system.learn(Proposal(Segment("1", PAIRS[5][0]), ""), PostEdit(PAIRS[5][1])).rejected == "harmful"
     assert all(system.model.weights[name].equal(tensor) for name, tensor in before.items())
@@ -169,8 +179,8 @@ def test_a_step_far_too_long_is_taken_back(small: Marian) -> None:
 def test_a_restored_model_learns_the_same_source_again_to_the_last_bit(
     small: Marian, tmp_path: Path, method: str
 ) -> None:
-    """A lesson that ends early has read the source with updates that were not yet settled."""
-    settings = {"rate": 0.3, "updates": 500, "enough": 200.0}
+    """A lesson that ends early has encoded the source with updates that were not committed yet."""
+    settings = {"learning_rate": 0.3, "max_updates": 500, "target_perplexity": 200.0}
     live, restored = make_learner(method, small, settings), make_learner(method, small, settings)
     assert isinstance(live, AdaptiveNMT)
     assert isinstance(restored, AdaptiveNMT)
@@ -190,7 +200,7 @@ def _again(small: Marian, method: str) -> AdaptiveNMT:
     return system
 
 
-def test_it_learns_from_post_edits_alone(small: Marian) -> None:
+def test_it_learns_from_post_edits_only(small: Marian) -> None:
     assert "Reward" in (learner(small, "full").learn(Proposal(Segment("1", "Save"), ""), Reward(0.5)).rejected or "")
 
 
@@ -223,28 +233,56 @@ def test_a_delta_of_another_base_or_method_is_refused(small: Marian, tmp_path: P
     teach(system, *PAIRS[0])
     delta = system.delta()
     with pytest.raises(InputError, match="another base model"):
-        learner(small, "bias").become(Delta("bias", "0" * 32, delta.tensors, delta.counters))
+        learner(small, "bias").load_delta(Delta("bias", "0" * 32, delta.tensors, delta.counters))
     with pytest.raises(InputError, match="method 'bias', not 'full'"):
-        learner(small, "full").become(delta)
+        learner(small, "full").load_delta(delta)
     (tmp_path / "junk").write_bytes(b"junk")
     with pytest.raises(InputError, match="not a delta"):
         Delta.read(tmp_path / "junk")
 
 
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (None, "written by an older mtloop (format 1); learn again from its trace or data"),
+        ("1", "written by an older mtloop (format 1); learn again from its trace or data"),
+        ("3", "this delta has format 3; this mtloop reads format 2"),
+    ],
+)
+def test_a_delta_of_another_format_is_refused_in_one_line(
+    small: Marian, tmp_path: Path, number: str | None, message: str
+) -> None:
+    system = learner(small, "bias")
+    system.save(tmp_path)
+    path = tmp_path / "delta.safetensors"
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata()
+    assert metadata.pop("format") == "2"
+    save_file(load_file(path), path, metadata | ({"format": number} if number else {}))
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        system.load(tmp_path)  # a snapshot of a learner is a delta
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_model_is_not_a_delta(small_folder: Path) -> None:
+    with pytest.raises(InputError, match="not a delta"):
+        Delta.read(small_folder / "model.safetensors")
+
+
 def test_a_delta_of_other_tensors_never_reaches_the_base(small: Marian) -> None:
-    """A choice of tensors for `fixed` that differs from the one the delta was learned with."""
+    """The tensors of method `fixed` differ from those the delta was learned with."""
     one, other = (
         AdaptiveNMT(Dense(small, frozenset([f"model.encoder.layers.{i}.fc1.bias"])), method="fixed") for i in (0, 1)
     )
     teach(one, *PAIRS[0])
     before = small.weights["model.encoder.layers.0.fc1.bias"].clone()
     with pytest.raises(InputError, match="another choice"):
-        other.become(one.delta())
+        other.load_delta(one.delta())
     assert torch.equal(small.weights["model.encoder.layers.0.fc1.bias"], before)
 
 
-def test_lasso_keeps_its_budgets_and_its_groups_are_exactly_zero_or_not(small: Marian) -> None:
-    scope = Lasso(small, hidden_budget=3_000, row_budget=32 * 40, strength=1e-3)
+def test_lasso_keeps_its_budgets_and_stores_no_zero_group(small: Marian) -> None:
+    scope = Lasso(small, hidden_budget=3_000, embedding_budget=32 * 40, regularisation=1e-3)
     system = AdaptiveNMT(scope, method="lasso")
     for pair in PAIRS[:10]:
         teach(system, *pair)
@@ -255,22 +293,29 @@ def test_lasso_keeps_its_budgets_and_its_groups_are_exactly_zero_or_not(small: M
     assert system.delta().parameters <= 3_000 + 32 * 40 + len(small.target)
 
 
-def test_lasso_with_room_and_no_penalty_is_full(small: Marian) -> None:
-    """Offsets over a base, nothing shrunk, nothing dropped: the same model that `full` becomes."""
-    lasso = Lasso(small, rate=0.05, bias_rate=0.0, strength=0.0, hidden_budget=10**9, row_budget=10**9)
-    full = Dense(small, all_names(small.weights), rate=0.05)
+def test_lasso_without_penalty_and_limits_is_full(small: Marian) -> None:
+    """If no offset is shrunk or dropped, the model is the same as with `full`."""
+    lasso = Lasso(
+        small,
+        learning_rate=0.05,
+        bias_learning_rate=0.0,
+        regularisation=0.0,
+        hidden_budget=10**9,
+        embedding_budget=10**9,
+    )
+    full = Dense(small, all_names(small.weights), learning_rate=0.05)
     for source, target in PAIRS[:4]:
         ids, wanted = small.source.encode(source), small.target.encode(target)
         for scope in (lasso, full):
-            scope.update(study(scope.model, ids, wanted, scope.names, scope.extra_bias))
-            scope.settle()
+            scope.update(forward_pass(scope.model, ids, wanted, scope.names, scope.extra_bias))
+            scope.commit()
     ids, wanted = small.source.encode(PAIRS[9][0]), small.target.encode(PAIRS[9][1])
-    ours, theirs = (study(scope.model, ids, wanted, frozenset()).loss for scope in (lasso, full))
+    ours, theirs = (forward_pass(scope.model, ids, wanted, frozenset()).loss for scope in (lasso, full))
     assert ours == pytest.approx(theirs, abs=1e-4)
 
 
 def test_a_strong_penalty_keeps_everything_at_zero(small: Marian) -> None:
-    scope = Lasso(small, strength=100.0)
+    scope = Lasso(small, regularisation=100.0)
     teach(AdaptiveNMT(scope, method="lasso"), *PAIRS[0])
     assert scope.parameters == (0, 0)
 
@@ -278,49 +323,49 @@ def test_a_strong_penalty_keeps_everything_at_zero(small: Marian) -> None:
 def test_long_sources_are_split_and_nothing_is_lost(small: Marian) -> None:
     system = learner(small, "baseline")
     source = " ".join(f"Open pane {i}." for i in range(1500))
-    for most in (system.piece, system.longest):
-        pieces = list(system.pieces(source, most))
+    for max_tokens in (system.max_piece_tokens, system.max_sentence_tokens):
+        pieces = list(system.split_source(source, max_tokens))
         assert " ".join(pieces).split() == source.split()
-        assert all(len(small.source.encode(piece)) <= most for piece in pieces)
+        assert all(len(small.source.encode(piece)) <= max_tokens for piece in pieces)
 
 
 def test_sentences_are_translated_a_few_at_a_time(small: Marian) -> None:
-    """What is typed may reach beyond the first piece: then it is one."""
+    """With a typed prefix the source is one piece, because the prefix may span several."""
     system = learner(small, "baseline")
-    assert system.piece == PIECE
+    assert system.max_piece_tokens == MAX_PIECE_TOKENS
     source = "Open pane 1. Close pane 2. " * 6 + "And a last one that goes on and on" + " and on" * 20 + "."
-    *first, last = pieces = list(system.pieces(source))
+    *first, last = pieces = list(system.split_source(source))
     assert " ".join(pieces) == source
     assert len(first) > 1
-    assert all(len(small.source.encode(piece)) <= PIECE for piece in first)
+    assert all(len(small.source.encode(piece)) <= MAX_PIECE_TOKENS for piece in first)
     assert last.startswith("And a last one")
-    assert len(small.source.encode(last)) > PIECE
-    assert list(system.pieces(source, 10_000)) == [source]
-    begun = system.propose(Segment("1", source), prefix="Öffnen").text
-    assert begun == small.target.decode(system.search(source, "Öffnen")[0].ids)
+    assert len(small.source.encode(last)) > MAX_PIECE_TOKENS
+    assert list(system.split_source(source, 10_000)) == [source]
+    completed = system.propose(Segment("1", source), prefix="Öffnen").text
+    assert completed == small.target.decode(system.search(source, "Öffnen")[0].ids)
 
 
-def test_a_sentence_too_long_for_the_model_is_cut_as_seldom_as_possible(small: Marian) -> None:
+def test_a_sentence_too_long_for_the_model_is_split_into_few_pieces(small: Marian) -> None:
     system = learner(small, "baseline")
-    pieces = list(system.pieces("and on " * 400))
+    pieces = list(system.split_source("and on " * 400))
     assert " ".join(pieces).split() == ("and on " * 400).split()
     sizes = [len(small.source.encode(piece)) for piece in pieces]
-    assert max(sizes) <= system.longest
-    assert all(size > system.longest - 10 for size in sizes[:-1])
+    assert max(sizes) <= system.max_sentence_tokens
+    assert all(size > system.max_sentence_tokens - 10 for size in sizes[:-1])
 
 
 @pytest.mark.parametrize("source", ["", "   ", "🙂🙂", "שלום עולם", "a" * 600, "\u0000"])
-def test_odd_sources_are_translated_without_complaint(small: Marian, source: str) -> None:
+def test_odd_sources_are_translated_without_error(small: Marian, source: str) -> None:
     assert isinstance(learner(small, "baseline").propose(Segment("1", source)).text, str)
 
 
 @pytest.mark.parametrize("prefix", ["Öffnen Sie", "qqq☃"])
-def test_completing_what_was_begun(small: Marian, prefix: str) -> None:
+def test_a_typed_prefix_is_completed(small: Marian, prefix: str) -> None:
     assert learner(small, "baseline").propose(Segment("1", "Open it."), prefix=prefix).text.startswith(prefix)
 
 
 def test_beam_search_through_the_learner(small: Marian) -> None:
-    system = AdaptiveNMT(Frozen(small), method="baseline", beams=4)
+    system = AdaptiveNMT(Frozen(small), method="baseline", beam_size=4)
     found = system.search(PAIRS[3][0])
     assert len(found) == 4
     assert system.propose(Segment("1", PAIRS[3][0])).text == small.target.decode(found[0].ids)

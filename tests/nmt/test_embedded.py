@@ -7,7 +7,7 @@ import torch
 
 from mtloop.core import PostEdit, Proposal, Segment
 from mtloop.core.protocols import SupportsForget
-from mtloop.methods.defaults import DEFAULT
+from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.neural import NEURAL_METHODS
 from mtloop.methods.registry import make_learner, takes_model
 from mtloop.nmt.engine.find_model import find_model
@@ -23,7 +23,9 @@ def model() -> Marian:
 def test_its_shape_is_the_papers(model: Marian) -> None:
     shape = model.shape
     assert (shape.encoder_layers, shape.decoder_layers, shape.width, shape.heads) == (6, 3, 256, 8)
-    assert model.weights.table("lm_head.weight") != model.weights.table("model.decoder.embed_tokens.weight")
+    assert model.weights.canonical_name("lm_head.weight") != model.weights.canonical_name(
+        "model.decoder.embed_tokens.weight"
+    )
 
 
 def test_it_translates(model: Marian) -> None:
@@ -33,7 +35,7 @@ def test_it_translates(model: Marian) -> None:
 
 
 def test_one_correction_is_enough_for_the_next_segment(model: Marian) -> None:
-    """Before, teach, after: a pane is a `Leiste` to the base; told once that it is a `Bereich`, `full` has it right."""
+    """The base translates pane as `Leiste`; after one correction to `Bereich`, `full` uses that."""
     learner = make_learner("full", model)
     later = [Segment("2", "The pane shows all records."), Segment("3", "Click the pane.")]
     assert not any("Bereich" in learner.propose(segment).text for segment in later)
@@ -41,8 +43,8 @@ def test_one_correction_is_enough_for_the_next_segment(model: Marian) -> None:
     assert all("Bereich" in learner.propose(segment).text for segment in later)
 
 
-def test_a_memory_has_it_right_too_and_forgets_it_when_told(model: Marian) -> None:
-    """Before, teach, after; then delete, and it is gone."""
+def test_a_memory_learns_it_too_and_can_forget_it(model: Marian) -> None:
+    """After `forget` the translations are the same as before."""
     learner = make_learner("memory", model)
     later = [Segment("2", "The pane shows all records."), Segment("3", "The pane is empty.")]
     before = [learner.propose(segment).text for segment in later]
@@ -55,7 +57,7 @@ def test_a_memory_has_it_right_too_and_forgets_it_when_told(model: Marian) -> No
 
 
 def test_the_default_method_learns_a_term_at_once(model: Marian) -> None:
-    learner = make_learner(DEFAULT, model)
+    learner = make_learner(DEFAULT_METHOD, model)
     later = Segment("2", "The pane shows all records.")
     assert "Bereich" not in learner.propose(later).text
     learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))

@@ -1,4 +1,4 @@
-"""A small stream with something to learn, a report on it, and a browser to read it with."""
+"""A small stream, a report on it, and a browser that opens the report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def evaluation(words: ContentWords) -> Evaluation:
 
 @pytest.fixture(scope="session")
 def hostile() -> Evaluation:
-    """Names and texts that try to get out, right-to-left text, an empty output, a very long one."""
+    """Names and texts with HTML and scripts, right-to-left text, an empty output, a very long output."""
     triples = [
         (HOSTILE, HOSTILE, f"{HOSTILE} & more"),
         ("Open the file.", "", "افتح الملف من القائمة"),
@@ -58,23 +58,23 @@ def hostile_report(hostile: Evaluation, tmp_path_factory: pytest.TempPathFactory
     return out
 
 
-@pytest.fixture(scope="module")  # an open browser holds the event loop, and other modules need it
+@pytest.fixture(scope="module")  # an open browser occupies the event loop, which other modules need
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
         yield browser
 
 
-class Watched:
-    """A page, and all that it should not have done."""
+class ObservedPage:
+    """A page with its network requests, and with its console messages, errors and dialogs."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.requests: list[str] = []
-        self.complaints: list[str] = []
+        self.messages: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        page.on("console", lambda message: self.messages.append(message.text))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.on("dialog", lambda dialog: self.messages.append(dialog.message))
 
     def open(self, path: Path) -> Page:
         self.page.goto(path.as_uri())
@@ -84,13 +84,13 @@ class Watched:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
+def new_page(browser: Browser) -> Iterator[Callable[..., ObservedPage]]:
     contexts = []
 
-    def make(**options: object) -> Watched:
+    def make(**options: object) -> ObservedPage:
         context = browser.new_context(**options)  # type: ignore[arg-type]
         contexts.append(context)
-        return Watched(context.new_page())
+        return ObservedPage(context.new_page())
 
     yield make
     for context in contexts:
@@ -99,13 +99,13 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, report: Path) -> Page:
-    """The page for all tests that change nothing but its controls: loading it takes longest."""
-    return Watched(browser.new_page()).open(report)
+    """One page for all tests that change only its controls, because loading it is slow."""
+    return ObservedPage(browser.new_page()).open(report)
 
 
 @pytest.fixture
 def page(opened: Page) -> Page:
-    """The page as it was when it was opened."""
+    """The opened page with its controls reset."""
     opened.locator("form").evaluate("(form) => form.reset()")
     for menu in ("#filter", "#against"):
         opened.locator(menu).dispatch_event("change")

@@ -1,4 +1,4 @@
-"""Texts to report on."""
+"""Sample streams for reports."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def steps(triples: Sequence[tuple[str, str, str]], document: str = "") -> list[S
 
 
 def stream(learns: bool, length: int = 60) -> list[Step]:
-    """Terms that recur: one who learns has each right the second time, then not, and from segment 21 on for good.
+    """A stream with recurring terms; the learning system translates each correctly the second time and from segment 21.
 
-    Every fourth segment has an error that no one ever mends.
+    Every fourth segment has an error that is never corrected.
     """
     return steps([_triple(i, learns and (3 <= i < 6 or i >= 20)) for i in range(length)])
 
 
 def _triple(i: int, right: bool) -> tuple[str, str, str]:
     source, term, other = TERMS[i % 3]
-    said, number = term if right else other, "Zahl" if i % 4 == 2 else "Nummer"
-    return f"Open the {source} {i} .", f"Öffnen Sie {said} {number} {i} .", f"Öffnen Sie {term} Nummer {i} ."
+    output, number = term if right else other, "Zahl" if i % 4 == 2 else "Nummer"
+    return f"Open the {source} {i} .", f"Öffnen Sie {output} {number} {i} .", f"Öffnen Sie {term} Nummer {i} ."
 
 
 def terms(learns: bool, number: int = 40) -> list[Step]:
-    """Each term comes twice and never again: one who learns has it right the second time, so no curve ever falls."""
-    told = ((i, learns and second) for i in range(number) for second in (False, True))
+    """Each term appears exactly twice; the learning system is correct the second time, so no curve falls."""
+    appearances = ((i, learns and second) for i in range(number) for second in (False, True))
     return steps(
         [
             (f"Open Part{i} .", f"Öffnen Sie {'Teil' if right else 'Ding'}{i} .", f"Öffnen Sie Teil{i} .")
-            for i, right in told
+            for i, right in appearances
         ]
     )

@@ -1,4 +1,4 @@
-"""The page in a real browser: it draws, it answers, it keeps to itself."""
+"""The page in a real browser: charts, controls, and no network access."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from mtloop.metrics import SBLEU
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.report import write_report
 
-Open = Callable[..., Any]
+NewPage = Callable[..., Any]
 
 
 def colour(page: Page, selector: str, of: str = "color") -> str:
     return str(page.locator(selector).first.evaluate("(element, of) => getComputedStyle(element)[of]", of))
 
 
-def first(page: Page) -> str:
+def first_heading(page: Page) -> str:
     return page.locator("article h3").first.inner_text().split("\n")[0].strip()
 
 
-def test_draws_everything_and_asks_the_network_for_nothing(open_page: Open, report: Path) -> None:
-    watched = open_page()
-    page = watched.open(report)
+def test_all_charts_are_drawn_without_network_requests(new_page: NewPage, report: Path) -> None:
+    observed = new_page()
+    page = observed.open(report)
     charts = page.locator("[data-chart]")
     for number in range(charts.count()):
         expect(charts.nth(number).locator("svg.main-svg").first).to_be_attached()
     expect(charts.first.locator(".scatterlayer .trace")).to_have_count(8)
-    assert watched.requests == [report.as_uri()]
-    assert watched.complaints == []
+    assert observed.requests == [report.as_uri()]
+    assert observed.messages == []
     buttons = page.locator(".modebar-btn").evaluate_all("(all) => all.map((one) => one.dataset.title)")
     assert not any("cloud" in title.lower() or "share" in title.lower() for title in buttons)
 
 
-def test_hostile_names_and_texts_do_nothing(open_page: Open, hostile_report: Path) -> None:
-    watched = open_page()
-    page = watched.open(hostile_report)
+def test_hostile_names_and_texts_do_nothing(new_page: NewPage, hostile_report: Path) -> None:
+    observed = new_page()
+    page = observed.open(hostile_report)
     assert page.evaluate("window.hacked") is None
-    assert watched.complaints == []
-    assert watched.requests == [hostile_report.as_uri()]
+    assert observed.messages == []
+    assert observed.requests == [hostile_report.as_uri()]
     assert page.locator("article img, article script, h1 script, article b").count() == 0
     assert page.locator("h1").inner_text() == HOSTILE
     assert page.locator("article dd").first.inner_text() == HOSTILE
 
 
-def test_right_to_left_empty_and_long_segments(open_page: Open, hostile_report: Path) -> None:
-    page = open_page().open(hostile_report)
+def test_right_to_left_empty_and_long_segments(new_page: NewPage, hostile_report: Path) -> None:
+    page = new_page().open(hostile_report)
     arabic, long, chinese = (page.locator("article").nth(number) for number in (1, 2, 3))
     assert arabic.locator(".text").nth(1).evaluate("(text) => getComputedStyle(text).direction") == "rtl"
     expect(arabic.locator(".empty").first).to_have_text("(empty)")
@@ -62,7 +62,7 @@ def test_right_to_left_empty_and_long_segments(open_page: Open, hostile_report: 
     assert chinese.locator("ins").all_inner_texts() == ["件"]
 
 
-def test_what_differs_from_the_reference_is_marked(page: Page) -> None:
+def test_differences_from_the_reference_are_marked(page: Page) -> None:
     page.fill("#search", "#5")
     expect(page.locator("#found")).to_have_text("1 of 60 segments")
     assert page.locator("article dt bdi").all_inner_texts() == ["static", "adapting"]
@@ -75,7 +75,7 @@ def test_what_differs_from_the_reference_is_marked(page: Page) -> None:
     assert page.locator("article .words .right").nth(0).inner_text() == "Hebel"
 
 
-def test_what_changed_against_the_baseline_is_marked(page: Page) -> None:
+def test_differences_from_the_baseline_are_marked(page: Page) -> None:
     page.fill("#search", "#5")
     expect(page.locator("article")).to_have_count(1)
     page.select_option("#against", "baseline")
@@ -84,7 +84,7 @@ def test_what_changed_against_the_baseline_is_marked(page: Page) -> None:
     expect(page.locator("[data-against=baseline]")).to_be_visible()
 
 
-def test_systems_that_said_the_same_are_shown_once(page: Page) -> None:
+def test_systems_with_the_same_output_are_shown_once(page: Page) -> None:
     outputs = page.locator("article").first.locator("dt:has(.swatch)")
     expect(outputs).to_have_count(1)
     assert outputs.locator("bdi").all_inner_texts() == ["static", "adapting"]
@@ -94,7 +94,7 @@ def test_search_filter_order_and_pages(page: Page) -> None:
     found = page.locator("#found")
     expect(page.locator("#page")).to_have_text("page 1 of 3")
     page.click("#next")
-    assert first(page) == "Segment 21"
+    assert first_heading(page) == "Segment 21"
     page.fill("#search", "VENTIL")
     expect(found).to_have_text("20 of 60 segments")
     page.fill("#search", "nowhere to be found")
@@ -103,22 +103,22 @@ def test_search_filter_order_and_pages(page: Page) -> None:
     expect(found).to_have_text("60 of 60 segments")
     page.select_option("#filter", label="changed against the baseline")
     expect(found).to_have_text("43 of 60 segments")
-    page.select_option("#filter", label="second time right, baseline wrong")
+    page.select_option("#filter", label="second appearance correct, baseline wrong")
     expect(found).to_have_text("3 of 60 segments")
     page.select_option("#filter", label="all segments")
     page.select_option("#order", label="best first")
-    assert first(page) == "Segment 4"
+    assert first_heading(page) == "Segment 4"
     page.select_option("#order", label="worst first")
-    assert first(page) == "Segment 3"
+    assert first_heading(page) == "Segment 3"
     page.select_option("#order", label="largest gain first")
-    assert first(page) == "Segment 4"
+    assert first_heading(page) == "Segment 4"
 
 
 def test_a_click_on_a_curve_opens_its_segment(page: Page) -> None:
     page.locator("[data-chart=curve-bleu] svg.main-svg").first.wait_for()
     page.locator("[data-chart=curve-bleu]").evaluate("(plot) => plot.emit('plotly_click', { points: [{ x: 7 }] })")
     expect(page.locator("article")).to_have_count(1)
-    assert first(page) == "Segment 7"
+    assert first_heading(page) == "Segment 7"
 
 
 def test_the_legend_hides_a_system_by_keyboard(page: Page) -> None:
@@ -133,7 +133,7 @@ def test_the_legend_hides_a_system_by_keyboard(page: Page) -> None:
     expect(traces).to_have_count(2)
 
 
-def test_charts_fit_the_paper_and_then_the_screen_again(page: Page) -> None:
+def test_charts_are_resized_for_printing_and_back(page: Page) -> None:
     drawn = page.locator("[data-chart=curve-ter] svg.main-svg").first
     wide = drawn.get_attribute("width")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -143,8 +143,8 @@ def test_charts_fit_the_paper_and_then_the_screen_again(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_readable_in_light_and_dark(scheme: str, open_page: Open, report: Path) -> None:
-    page = open_page(color_scheme=scheme).open(report)
+def test_readable_in_light_and_dark(scheme: str, new_page: NewPage, report: Path) -> None:
+    page = new_page(color_scheme=scheme).open(report)
     ground = colour(page, "body", "backgroundColor")
     pairs = [(colour(page, selector), ground) for selector in ("body", ".note", "a", "td small", "article dt")]
     pairs += [(colour(page, kind), colour(page, kind, "backgroundColor")) for kind in ("del", "ins", "mark", "select")]
@@ -154,20 +154,20 @@ def test_readable_in_light_and_dark(scheme: str, open_page: Open, report: Path) 
     assert page.evaluate(CONTRAST, [line, ground]) >= 3
 
 
-def test_charts_follow_the_scheme_when_it_changes(open_page: Open, report: Path) -> None:
-    page = open_page(color_scheme="light").open(report)
+def test_charts_change_with_the_colour_scheme(new_page: NewPage, report: Path) -> None:
+    page = new_page(color_scheme="light").open(report)
     tick = "[data-chart] .xtick text"
     before = colour(page, tick, "fill")
     page.emulate_media(color_scheme="dark")
     expect(page.locator(tick).first).not_to_have_css("fill", before)
 
 
-def test_nothing_sticks_out_on_a_narrow_screen(open_page: Open, report: Path) -> None:
-    page = open_page(viewport={"width": 400, "height": 800}).open(report)
+def test_the_page_fits_a_narrow_screen(new_page: NewPage, report: Path) -> None:
+    page = new_page(viewport={"width": 400, "height": 800}).open(report)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_twenty_thousand_segments_stay_small_and_quick(open_page: Open, tmp_path: Path) -> None:
+def test_a_report_on_twenty_thousand_segments_is_small_and_fast(new_page: NewPage, tmp_path: Path) -> None:
     triples = [(f"Open drawer number {i}.", f"Öffnen Fach {i}.", f"Öffnen Sie Schublade {i}.") for i in range(20_000)]
     systems = {"static": steps(triples), "adapting": steps([(a, c, c) for a, _, c in triples])}
     evaluation = Evaluation(systems, [SBLEU()], "static", samples=10)
@@ -176,7 +176,7 @@ def test_twenty_thousand_segments_stay_small_and_quick(open_page: Open, tmp_path
     (out,) = write_report(evaluation, tmp_path / "big.html", pictures=(), results=results)
     assert time.process_time() - started < 10
     assert out.stat().st_size < 10_000_000
-    page = open_page().open(out)
+    page = new_page().open(out)
     took = page.evaluate("""() => {
       const started = performance.now();
       const order = document.getElementById("order");

@@ -1,4 +1,4 @@
-"""`mtloop report` as a user calls it."""
+"""The command `mtloop report`."""
 
 from __future__ import annotations
 
@@ -47,34 +47,34 @@ def test_a_report_on_text_files(files: Path, capsys: pytest.CaptureFixture[str])
     out = files / "out.html"
     more = ["--baseline", files / "static.txt", "--lang", "de", "--metrics", "ter,r1", "--block-words", 40]
     assert call(*texts(files), *more, "--samples", 20, "--title", "Mein Titel", "--out", out) == 0
-    said = capsys.readouterr()
-    written = [Path(line) for line in said.out.splitlines()]
+    output = capsys.readouterr()
+    written = [Path(line) for line in output.out.splitlines()]
     assert written[0] == out
     assert {path.name for path in written[1:]} == {
         *("slope-u.png", "slope-ca.png", "curve-ter.png", "curve-r1.png", "difference-ter.png", "difference-r1.png")
     }
     assert all(path.exists() for path in written)
-    assert said.err == ""
+    assert output.err == ""
     page = out.read_text(encoding="utf-8")
     assert "<title>Mein Titel</title>" in page
     assert "--lang de --metrics ter,r1 --block-words 40 --samples 20 --out" in page
 
 
-def test_a_slope_that_was_asked_for_stands_alone(files: Path) -> None:
-    asked = ["--metrics", "bleu,slope-ca-bleu", "--samples", 10, "--pictures", "none"]
-    assert call(*texts(files), *asked, "--out", files / "r.html") == 0
+def test_a_requested_slope_is_the_only_slope(files: Path) -> None:
+    options = ["--metrics", "bleu,slope-ca-bleu", "--samples", 10, "--pictures", "none"]
+    assert call(*texts(files), *options, "--out", files / "r.html") == 0
     page = (files / "r.html").read_text(encoding="utf-8")
     assert charts(page) == {"curve-bleu", "slope-ca-bleu"}
     assert not (files / "r_files").exists()
 
 
-def test_a_report_on_traces_with_both_kinds_of_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_on_traces_with_both_picture_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, learns in (("base", False), ("run", True)):
         with TraceWriter(tmp_path / f"{name}.jsonl", Header()) as trace:
             for step in stream(learns, 9):
                 trace.write(step)
-    asked = ["--metrics", "sbleu,slope-u", "--samples", 10, "--pictures", "both", "--out", tmp_path / "r.html"]
-    assert call(tmp_path / "run.jsonl", "--baseline", tmp_path / "base.jsonl", *asked) == 0
+    options = ["--metrics", "sbleu,slope-u", "--samples", 10, "--pictures", "both", "--out", tmp_path / "r.html"]
+    assert call(tmp_path / "run.jsonl", "--baseline", tmp_path / "base.jsonl", *options) == 0
     assert sorted(path.suffix for path in (tmp_path / "r_files").iterdir()) == [".png"] * 3 + [".svg"] * 3
     assert "run.jsonl --baseline" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
@@ -89,7 +89,7 @@ def test_rewards_without_references_have_no_slope(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("out", "message"), [(".", "is a folder"), ("r.txt", "ends in .html")])
-def test_a_wrong_out_is_one_line_before_any_work(
+def test_a_wrong_output_path_is_a_one_line_error_before_any_work(
     out: str, message: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("--ref", files / "missing.txt", "--hyp", files / "missing.txt", "--out", files / out) == 2
@@ -98,7 +98,7 @@ def test_a_wrong_out_is_one_line_before_any_work(
     assert error.count("\n") == 1
 
 
-def test_a_failure_leaves_nothing_half_written(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_leaves_no_partial_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "adapting.txt").write_text("only one line\n")
     assert call(*texts(files), "--out", files / "new" / "r.html") == 2
     assert capsys.readouterr().err.startswith("mtloop: ")

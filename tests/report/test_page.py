@@ -1,4 +1,4 @@
-"""The page as text: what stands in it, in which order, and that nothing gets out."""
+"""The text of the page: its contents, their order, and the escaping of hostile texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mtloop.metrics.reliability import RepeatedErrors
 from mtloop.report import check, write_report
 from mtloop.report.html_tables import score_table, slope_table
 from mtloop.report.markup import element, script_json
-from mtloop.report.segments import DueWords, segment_data
+from mtloop.report.segments import WordAppearances, segment_data
 from mtloop.report.verdict import verdict
 from mtloop.text.units import ContentWords
 
@@ -28,7 +28,7 @@ ENGLISH = "Open the valve ."
 
 
 class Outline(HTMLParser):
-    """Headings, ids and scripts of a page, in order."""
+    """The sections, the number of scripts and the loaded addresses of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,10 +37,9 @@ class Outline(HTMLParser):
         self.loads: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
         self.scripts += tag == "script"
         if tag == "section":
-            self.sections.append(str(told["id"]))
+            self.sections.append(str(dict(attrs)["id"]))
         self.loads += [value for key, value in attrs if key in ("src", "srcset", "data") and value]
         self.loads += [value for key, value in attrs if key == "href" and value and not value.startswith("#")]
 
@@ -57,7 +56,7 @@ def embedded(path: Path, name: str) -> dict[str, object]:
     return dict(json.loads(found[1]))
 
 
-def said(evaluation: Evaluation) -> str:
+def verdict_text(evaluation: Evaluation) -> str:
     return re.sub(r"<[^>]+>", "", verdict(evaluation, list(evaluation.results())))
 
 
@@ -68,7 +67,7 @@ def test_sections_come_in_order_and_nothing_is_loaded(report: Path) -> None:
     assert page.loads == []
 
 
-def test_the_browser_is_told_to_fetch_nothing_and_run_nothing_else(report: Path) -> None:
+def test_the_policy_forbids_loading_and_other_scripts(report: Path) -> None:
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', report.read_text(encoding="utf-8"))
     assert policy
     assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
@@ -85,24 +84,24 @@ def test_hostile_names_and_texts_stay_text(hostile_report: Path) -> None:
     assert data["sources"][0] == HOSTILE  # type: ignore[index]
 
 
-def test_the_page_says_how_it_was_made(report: Path) -> None:
+def test_the_page_contains_command_signatures_and_versions(report: Path) -> None:
     text = report.read_text(encoding="utf-8")
     assert "mtloop report --out report.html" in text
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in text
     assert re.search(r"Python 3\.\d+", text)
 
 
-def test_every_chart_has_its_place_and_its_data(report: Path) -> None:
-    places = re.findall(r'data-chart="([^"]+)"', report.read_text(encoding="utf-8"))
-    assert sorted(places) == sorted(embedded(report, "chart-data"))
-    assert len(places) == 12
+def test_every_chart_has_an_element_and_data(report: Path) -> None:
+    names = re.findall(r'data-chart="([^"]+)"', report.read_text(encoding="utf-8"))
+    assert sorted(names) == sorted(embedded(report, "chart-data"))
+    assert len(names) == 12
 
 
 def test_the_score_table_marks_the_best_and_the_significant(evaluation: Evaluation) -> None:
     table = score_table(evaluation, list(evaluation.results()))
     best = re.findall(r'<td class="number best".*?class="stars">(\**)<', table)
-    assert len(best) == 4  # R0 is the same for both
-    assert all(best[:3])  # R1 rests on three words
+    assert len(best) == 4  # R0 is the same for both systems
+    assert all(best[:3])  # R1 has only three words
     assert '<th scope="row"><bdi>static</bdi><small>baseline</small></th>' in table
     assert 'title="lower is better">↓' in table
     assert "S (CA)" not in table
@@ -110,10 +109,10 @@ def test_the_score_table_marks_the_best_and_the_significant(evaluation: Evaluati
 
 def test_differences_have_a_true_minus_and_an_interval(evaluation: Evaluation) -> None:
     table = score_table(evaluation, list(evaluation.results()))
-    assert re.search(r"<small title=\"difference to the baseline, 95 % interval −\d", table)
+    assert re.search(r"<small title=\"difference from the baseline, 95 % interval −\d", table)
 
 
-def test_nothing_to_measure_is_shown_as_such(words: ContentWords) -> None:
+def test_an_undefined_score_is_shown_as_0_of_0(words: ContentWords) -> None:
     once = steps([("a", "Ventil", "Ventil")])
     evaluation = Evaluation({"a": once, "b": once}, [Recall(words, {1})], "a", samples=10)
     table = score_table(evaluation, list(evaluation.results()))
@@ -122,7 +121,7 @@ def test_nothing_to_measure_is_shown_as_such(words: ContentWords) -> None:
     assert "nan" not in table
 
 
-def test_the_slope_table_is_honest(evaluation: Evaluation) -> None:
+def test_the_slope_table_shows_verdicts(evaluation: Evaluation) -> None:
     table = slope_table(evaluation, list(evaluation.results()))
     rows = re.findall(r"<tr><th.*?</tr>", table)
     assert "– no learning shown" in rows[1]
@@ -131,63 +130,71 @@ def test_the_slope_table_is_honest(evaluation: Evaluation) -> None:
     assert "too short: a slope needs three blocks or more" in slope_table(short, list(short.results()))
 
 
-def test_the_verdict_names_the_learner_the_size_and_the_chance(evaluation: Evaluation) -> None:
-    text = said(evaluation)
-    assert re.match(r"adapting learns: each doubling of the text leaves \d+\.\d % of its errors, 95 % interval", text)
+def test_the_verdict_contains_the_learner_the_slope_and_the_significance(evaluation: Evaluation) -> None:
+    text = verdict_text(evaluation)
+    assert re.match(r"adapting learns: \d+\.\d % of the errors remain each time the text doubles, 95 % interval", text)
     assert re.search(r"over the whole stream adapting is \d+\.\d BLEU better than static \(.*p = 0\.0\d+\)\.$", text)
 
 
-def test_the_verdict_admits_that_nothing_is_shown() -> None:
+def test_the_verdict_says_if_no_learning_is_shown() -> None:
     systems = {"a": stream(False), "b": stream(False)}
-    text = said(Evaluation(systems, [TER(), Slope(TER(), "u", 40, samples=50)], "a", samples=50))
+    text = verdict_text(Evaluation(systems, [TER(), Slope(TER(), "u", 40, samples=50)], "a", samples=50))
     assert text.startswith("b shows no learning: ")
     assert "does not differ significantly from a in TER (+0.0" in text
-    assert said(Evaluation({"a": stream(True, 4)}, [Slope(TER())])).startswith("No learning curve could be fitted (too")
+    assert verdict_text(Evaluation({"a": stream(True, 4)}, [Slope(TER())])).startswith(
+        "No learning curve could be fitted (too"
+    )
 
 
-def test_on_a_short_stream_what_corrections_brought_comes_before_the_slope() -> None:
-    """A slope takes a long text; a word right the second time shows at once."""
+def test_on_a_short_stream_the_effect_of_corrections_comes_before_the_slope() -> None:
+    """A significant slope needs a long text; R1 shows learning on a short one."""
     systems = {"static": terms(False), "adapting": terms(True)}
     metrics = [TER(), Recall(SplitWords(), {1}), RepeatedErrors(SplitWords()), Slope(TER(), "u", 40, samples=50)]
-    text = said(Evaluation(systems, metrics, "static", samples=50))
-    assert text.startswith("adapting learns from one correction: words met once before are right in ")
-    assert "where static has " in text
-    assert "words corrected once are wrong again in " in text
-    assert text.index("over time no slope is shown yet (adapting: each doubling") > text.index("R1 +")
-    nobody = said(Evaluation({"a": terms(False), "b": terms(False)}, metrics, "a", samples=50))
-    assert nobody.startswith("b shows no learning")
+    text = verdict_text(Evaluation(systems, metrics, "static", samples=50))
+    assert text.startswith("adapting learns from one correction: words that appeared once before are correct in ")
+    assert re.search(r"% of cases, compared with \d+\.\d % for static \(R1 \+", text)
+    assert "words that were corrected once are wrong again in " in text
+    slopes = re.search(r"does not show significant learning yet \(adapting: \d+\.\d % of the errors remain each", text)
+    assert slopes
+    assert slopes.start() > text.index("R1 +")
+    neither = verdict_text(Evaluation({"a": terms(False), "b": terms(False)}, metrics, "a", samples=50))
+    assert neither.startswith("b shows no learning")
 
 
-def test_a_system_that_was_told_the_answers_is_not_praised_for_them() -> None:
+def test_a_system_that_has_seen_the_references_is_left_out_of_the_verdict() -> None:
     systems = {"static": terms(False), "adapting": terms(True), "known-unfair": terms(True)}
     metrics = [TER(), Recall(SplitWords(), {1}), Slope(TER(), "u", 40, samples=50)]
-    text = said(Evaluation(systems, metrics, "static", samples=50))
+    text = verdict_text(Evaluation(systems, metrics, "static", samples=50))
     assert text.startswith("adapting learns from one correction")
     assert "over the whole stream adapting" in text
-    alone = said(Evaluation({"static": terms(False), "known-unfair": terms(True)}, metrics, "static", samples=50))
+    alone = verdict_text(
+        Evaluation({"static": terms(False), "known-unfair": terms(True)}, metrics, "static", samples=50)
+    )
     assert "known-unfair learns from" not in alone
     assert "over the whole stream known-unfair" not in alone
 
 
 def test_a_worse_system_is_called_worse() -> None:
     systems = {"base": stream(True), "new": stream(False)}
-    assert "new is" in (text := said(Evaluation(systems, [TER()], "base", samples=50)))
+    assert "new is" in (text := verdict_text(Evaluation(systems, [TER()], "base", samples=50)))
     assert "TER worse than base" in text
 
 
-def test_without_a_baseline_nothing_is_claimed() -> None:
-    text = said(Evaluation({"a": stream(True), "b": stream(False)}, [BLEU()]))
+def test_without_a_baseline_no_difference_is_tested() -> None:
+    text = verdict_text(Evaluation({"a": stream(True), "b": stream(False)}, [BLEU()]))
     assert re.fullmatch(r"over the whole stream a is best with BLEU [\d.]+; no baseline was given.*tested\.", text)
-    assert re.fullmatch(r"over the whole stream a has BLEU [\d.]+\.", said(Evaluation({"a": stream(True)}, [BLEU()])))
+    assert re.fullmatch(
+        r"over the whole stream a has BLEU [\d.]+\.", verdict_text(Evaluation({"a": stream(True)}, [BLEU()]))
+    )
 
 
 def test_words_are_marked_at_their_first_and_second_appearance(words: ContentWords) -> None:
-    told = DueWords(words)(steps([("", "das Ventil", "das Ventil zu"), ("", "die Klappe", "das Ventil")] * 2))
-    assert told == [["1+das", "1+Ventil", "1-zu"], ["2-das", "2-Ventil"], ["2-zu"], []]
-    assert DueWords(words, seen={"das"})(steps([("", "x", "das Ventil")])) == [["1-Ventil"]]
+    marked = WordAppearances(words)(steps([("", "das Ventil", "das Ventil zu"), ("", "die Klappe", "das Ventil")] * 2))
+    assert marked == [["1+das", "1+Ventil", "1-zu"], ["2-das", "2-Ventil"], ["2-zu"], []]
+    assert WordAppearances(words, seen={"das"})(steps([("", "x", "das Ventil")])) == [["1-Ventil"]]
 
 
-def test_segments_carry_scores_to_sort_by_and_leave_out_what_says_nothing(evaluation: Evaluation) -> None:
+def test_segment_data_contains_scores_and_leaves_out_empty_columns(evaluation: Evaluation) -> None:
     data = segment_data(evaluation)
     assert data["metrics"] == [
         {"title": "TER", "higher": False, "digits": 1},
@@ -210,20 +217,20 @@ def test_each_system_keeps_its_own_post_edits() -> None:
     assert data["systems"][1]["references"] == [["Das Ventil öffnen"]]  # type: ignore[index,call-overload]
 
 
-def test_markup_escapes_all_but_markup() -> None:
+def test_everything_except_markup_is_escaped() -> None:
     assert element("p", "<b>", element("i", "&"), title='"') == '<p title="&quot;">&lt;b&gt;<i>&amp;</i></p>'
     assert element("button", disabled=True, hidden=False) == "<button disabled></button>"
     assert json.loads(script_json(HOSTILE)) == HOSTILE
     assert not set("<>&") & set(script_json(HOSTILE + "<!-- -->"))
 
 
-def test_half_a_surrogate_pair_does_not_break_the_page(tmp_path: Path) -> None:
+def test_a_lone_surrogate_does_not_break_the_page(tmp_path: Path) -> None:
     evaluation = Evaluation({"a": steps([("\ud83d", "b", "b")])}, [BLEU()])
     (out,) = write_report(evaluation, tmp_path / "r.html", pictures=())
     assert embedded(out, "segment-data")["sources"] == ["?"]
 
 
-def test_the_report_comes_first_and_pictures_lie_beside_it(tmp_path: Path) -> None:
+def test_the_report_is_written_with_a_folder_of_pictures(tmp_path: Path) -> None:
     evaluation = Evaluation({"a": stream(True, 5)}, [BLEU()])
     written = write_report(evaluation, tmp_path / "new" / "r.html", pictures=("png", "svg"))
     names = [str(path.relative_to(tmp_path)) for path in written]
@@ -231,9 +238,9 @@ def test_the_report_comes_first_and_pictures_lie_beside_it(tmp_path: Path) -> No
     assert all(path.stat().st_size for path in written)
 
 
-def test_equal_evaluations_are_equal_bytes(evaluation: Evaluation, report: Path, tmp_path: Path) -> None:
-    told = {"title": "Ein Bericht", "command": "mtloop report --out report.html"}
-    (again,) = write_report(evaluation, tmp_path / "report.html", pictures=(), **told)  # type: ignore[arg-type]
+def test_equal_evaluations_give_equal_bytes(evaluation: Evaluation, report: Path, tmp_path: Path) -> None:
+    texts = {"title": "Ein Bericht", "command": "mtloop report --out report.html"}
+    (again,) = write_report(evaluation, tmp_path / "report.html", pictures=(), **texts)  # type: ignore[arg-type]
     assert again.read_bytes() == report.read_bytes()
 
 
@@ -245,25 +252,25 @@ def test_equal_evaluations_are_equal_bytes(evaluation: Evaluation, report: Path,
         ("file/report.html", "is a file, not a folder to write to"),
     ],
 )
-def test_a_place_that_cannot_be_written_is_found_out_first(name: str, message: str, tmp_path: Path) -> None:
+def test_an_output_path_that_cannot_be_written_is_an_error(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=message):
         check(tmp_path / name)
 
 
-def test_an_unknown_kind_of_picture_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown kind of picture: gif; known: png, svg"):
+def test_an_unknown_picture_format_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown picture format: gif; known: png, svg"):
         check(tmp_path / "r.html", ("gif",))
 
 
-def test_a_curve_that_disagrees_is_not_kept_silent_among_several_systems() -> None:
+def test_a_slope_that_disagrees_is_mentioned_among_several_systems() -> None:
     from mtloop.core.types import Score
-    from mtloop.report.verdict import _nothing_shown
+    from mtloop.report.verdict import _no_learning_clause
 
-    def slope(low: float, high: float, says: str) -> Score:
-        return Score("slope", (low + high) / 2, "", interval=(low, high), detail={"verdict": says})
+    def slope(low: float, high: float, verdict: str) -> Score:
+        return Score("slope", (low + high) / 2, "", interval=(low, high), detail={"verdict": verdict})
 
     flat, falling = slope(95, 101, "no learning shown"), slope(94, 99, "learning")
-    told = str(_nothing_shown({"a": flat, "b": flat}, {"CA": {"a": falling, "b": flat}}))
-    assert "though CA says learning (94.0 to 99.0) of <strong>a</strong>" in told
-    assert "<strong>b</strong>, though" in told
+    clause = str(_no_learning_clause({"a": flat, "b": flat}, {"CA": {"a": falling, "b": flat}}))
+    assert "but the verdict for CA is learning (94.0 to 99.0) for <strong>a</strong>" in clause
+    assert "<strong>b</strong>, but" in clause

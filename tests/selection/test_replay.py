@@ -1,99 +1,116 @@
-"""Replays of recorded ratings: what they cost, what they found, and the trace they leave."""
+"""Replays of recorded ratings: ratings spent, systems found, and the trace."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.ratings import made_recording
+from helpers.ratings import make_recording
 
 from mtloop.core import InputError, Stop, replay
 from mtloop.core.types import Scores
 from mtloop.methods.recorded import Recorded
 from mtloop.selection import Select
-from mtloop.selection.findings import Gold, checkpoints, effort, overlap_curve
+from mtloop.selection.gold_comparison import Gold, evaluate_checkpoints, measure_effort, overlap_curve
 from mtloop.selection.policies.registry import make_policy
-from mtloop.selection.replay import History, Replay, orders
+from mtloop.selection.replay import History, Replay, segment_orders
 
-RECORDING = made_recording([0.8, 0.7, 0.6, 0.4, 0.3], 120, coverage=0.7)
+RECORDING = make_recording([0.8, 0.7, 0.6, 0.4, 0.3], 120, coverage=0.7)
 GOLD = Gold({"s0": 5, "s1": 4, "s2": 3, "s3": 2, "s4": 1}, {"s0": 80, "s1": 70, "s2": 60, "s3": 59.5, "s4": 30})
-SPECS = ["ewaf", "exp3", "exp3:variant=mtol", "exp3:step=anytime", "ucb1", "thompson", "elimination", "race", "linucb"]
+SPECS = [
+    "ewaf",
+    "exp3",
+    "exp3:variant=mtol",
+    "exp3:step_size=anytime",
+    "ucb1",
+    "thompson",
+    "elimination",
+    "race",
+    "linucb",
+]
 
 
 @pytest.mark.parametrize("missing", ["zero", "average", "skip"])
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_trace_of_a_replay_teaches_select_the_same(spec: str, missing: str) -> None:
-    """Array form and loop form are one: the first run's trace, learned by `Select`, ends with the same weights."""
+def test_select_learns_the_same_weights_from_the_trace_of_a_replay(spec: str, missing: str) -> None:
+    """Array form and loop form agree: `Select` learns the trace of the first run and has the same weights."""
     policy = make_policy(spec, RECORDING.systems, horizon=120, runs=3)
-    history = Replay(RECORDING, missing).run(policy, orders(120, 3, 1), seed=2, trace=True)
+    history = Replay(RECORDING, missing).run(policy, segment_orders(120, 3, 1), seed=2, trace=True)
     systems = {name: Recorded({}, name) for name in RECORDING.systems}
     select = Select(make_policy(spec, RECORDING.systems, horizon=120), systems)
     replay(history.steps, select)
-    assert list(select.policy.weights().values()) == pytest.approx(policy.standing()[0].tolist(), abs=1e-12)
+    assert list(select.policy.weights().values()) == pytest.approx(policy.batch_weights()[0].tolist(), abs=1e-12)
 
 
-def test_ratings_count_what_people_really_gave() -> None:
+def test_only_human_ratings_are_counted() -> None:
     ewaf = make_policy("ewaf", RECORDING.systems, horizon=120, runs=2)
-    history = Replay(RECORDING, "zero").run(ewaf, orders(120, 2, 1), trace=True)
+    history = Replay(RECORDING, "zero").run(ewaf, segment_orders(120, 2, 1), trace=True)
     assert history.spent[-1].tolist() == [RECORDING.ratings] * 2
     given = [step.feedback for step in history.steps]
     assert sum(len(f.values) - len(f.filled) for f in given if isinstance(f, Scores)) == RECORDING.ratings
     exp3 = make_policy("exp3", RECORDING.systems, horizon=120, runs=2)
-    assert (Replay(RECORDING, "zero").run(exp3, orders(120, 2, 1)).spent[-1] <= 120).all()
+    assert (Replay(RECORDING, "zero").run(exp3, segment_orders(120, 2, 1)).spent[-1] <= 120).all()
 
 
-def test_a_rating_read_again_is_paid_once() -> None:
+def test_a_rating_that_is_read_twice_is_counted_once() -> None:
     policy = make_policy("ewaf", RECORDING.systems, horizon=240)
-    twice = np.concatenate([orders(120, 1, 1), orders(120, 1, 2)], axis=1)
+    twice = np.concatenate([segment_orders(120, 1, 1), segment_orders(120, 1, 2)], axis=1)
     assert Replay(RECORDING).run(policy, twice).spent[-1, 0] == RECORDING.ratings
 
 
-def test_equal_seeds_equal_runs_and_other_seeds_other_ones() -> None:
+def test_equal_seeds_give_equal_runs() -> None:
     def end(seed: int) -> list[float]:
         policy = make_policy("exp3", RECORDING.systems, horizon=120, runs=2)
-        Replay(RECORDING).run(policy, orders(120, 2, seed), seed=seed)
-        return [float(value) for value in policy.standing().ravel()]
+        Replay(RECORDING).run(policy, segment_orders(120, 2, seed), seed=seed)
+        return [float(value) for value in policy.batch_weights().ravel()]
 
     assert end(1) == end(1) != end(2)
 
 
 def test_orders_are_one_or_each() -> None:
-    one, each = orders(50, 3, 1), orders(50, 3, 1, each=True)
+    one, each = segment_orders(50, 3, 1), segment_orders(50, 3, 1, each=True)
     assert (one[0] == one[2]).all()
     assert not (each[0] == each[2]).all()
     assert (np.sort(each, axis=1) == np.arange(50)).all()
 
 
-def told(tops: list[list[int]], spent: list[int], stop: tuple[int, Stop] | None = None) -> History:
-    """A single run that had these systems first and had spent so much, iteration by iteration."""
+def history_of(tops: list[list[int]], spent: list[int], stop: tuple[int, Stop] | None = None) -> History:
+    """The history of a single run with these top systems and ratings spent in each iteration."""
     size = len(tops)
-    places = np.array(tops)
+    indices = np.array(tops)
     return History(
-        RECORDING.systems, size, places[:, None], places, np.array(spent)[:, None], (size,), np.ones((1, 1, 5)), [stop]
+        RECORDING.systems,
+        size,
+        indices[:, None],
+        indices,
+        np.array(spent)[:, None],
+        (size,),
+        np.ones((1, 1, 5)),
+        [stop],
     )
 
 
-def test_settled_is_from_then_on_and_ties_count() -> None:
-    history = told([[0, 1, 2], [0, 1, 4], [0, 1, 3], [0, 1, 2]], [3, 6, 9, 12])
-    found = effort(history, GOLD, 600)
+def test_a_run_settles_when_its_top_stays_correct_and_ties_count() -> None:
+    history = history_of([[0, 1, 2], [0, 1, 4], [0, 1, 3], [0, 1, 2]], [3, 6, 9, 12])
+    found = measure_effort(history, GOLD, 600)
     assert found.settled == (9,)  # s3 is half a point below s2: a tie
-    assert found.exact == (12,)
-    never = effort(told([[0, 1, 2], [0, 1, 4]], [3, 6]), GOLD, 600)
+    assert found.settled_exact == (12,)
+    never = measure_effort(history_of([[0, 1, 2], [0, 1, 4]], [3, 6]), GOLD, 600)
     assert never.settled == (600,)
     assert never.to_json()["never_settled"] == 1
 
 
-def test_a_stop_is_right_or_wrong_and_one_with_everything_read_is_none() -> None:
+def test_a_stop_is_correct_or_wrong_and_does_not_count_after_all_ratings() -> None:
     right, wrong = Stop(("s0", "s1", "s3"), 0.95), Stop(("s0", "s1", "s4"), 0.95)
-    assert effort(told([[0, 1, 3]], [9], (1, right)), GOLD, 600).right == (True,)
-    assert effort(told([[0, 1, 3]], [9], (1, right)), GOLD, 600).right_exact == (False,)
-    assert effort(told([[0, 1, 4]], [9], (1, wrong)), GOLD, 600).right == (False,)
-    assert effort(told([[0, 1, 4]], [600], (1, wrong)), GOLD, 600).stopped == ()
+    assert measure_effort(history_of([[0, 1, 3]], [9], (1, right)), GOLD, 600).correct == (True,)
+    assert measure_effort(history_of([[0, 1, 3]], [9], (1, right)), GOLD, 600).correct_exact == (False,)
+    assert measure_effort(history_of([[0, 1, 4]], [9], (1, wrong)), GOLD, 600).correct == (False,)
+    assert measure_effort(history_of([[0, 1, 4]], [600], (1, wrong)), GOLD, 600).stopped == ()
 
 
 def test_checkpoints_and_curve() -> None:
     policy = make_policy("ewaf", RECORDING.systems, horizon=120, runs=2)
-    history = Replay(RECORDING, "average").run(policy, orders(120, 2, 1), keep=[10, 120])
-    early, late = checkpoints(history, GOLD, [10, 120])
+    history = Replay(RECORDING, "average").run(policy, segment_orders(120, 2, 1), keep=[10, 120])
+    early, late = evaluate_checkpoints(history, GOLD, [10, 120])
     assert early.iteration == 10
     assert late.top3 == late.top1 == 1.0
     assert late.ratings == RECORDING.ratings
@@ -104,9 +121,9 @@ def test_checkpoints_and_curve() -> None:
 
 def test_a_policy_of_other_systems_is_refused() -> None:
     with pytest.raises(InputError, match="different systems"):
-        Replay(RECORDING).run(make_policy("ewaf", ["x", "y"], horizon=5), orders(120, 1, 1))
+        Replay(RECORDING).run(make_policy("ewaf", ["x", "y"], horizon=5), segment_orders(120, 1, 1))
 
 
-def test_gold_without_a_rated_system_is_refused() -> None:
+def test_a_gold_ranking_without_a_rated_system_is_refused() -> None:
     with pytest.raises(InputError, match="none of the rated systems"):
         Gold({}, {})

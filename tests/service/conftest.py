@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from helpers.postgres import Postgres, binaries
-from helpers.shared_task import Hall
+from helpers.shared_task import TaskServer
 
 from mtloop.service import Settings
+from mtloop.service.database import Database
 from mtloop.service.settings import driver
-from mtloop.service.tasks.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -26,16 +26,16 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def template(postgres: Postgres) -> str:
-    """A database with the schema in it: copying it is quicker than migrating each."""
+    """An empty database with the schema. Copying it is faster than migrating a new one for each test."""
     url = postgres.create()
     asyncio.run(_migrated(driver(url)))
     return url.rpartition("/")[2]
 
 
 async def _migrated(url: str) -> None:
-    store = Store.connect(url)
-    await store.migrate()
-    await store.close()
+    database = Database.connect(url)
+    await database.migrate()
+    await database.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -47,11 +47,11 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def hall(settings: Settings, tmp_path: Path) -> Hall:
-    return Hall(settings, tmp_path)
+def task_server(settings: Settings, tmp_path: Path) -> TaskServer:
+    return TaskServer(settings, tmp_path)
 
 
 @pytest.fixture
-def lite(tmp_path: Path) -> Hall:
-    """SQLite alone, for what does not depend on the database."""
-    return Hall(Settings(folder=tmp_path / "data"), tmp_path)
+def lite(tmp_path: Path) -> TaskServer:
+    """SQLite only, for tests that do not depend on the database."""
+    return TaskServer(Settings(folder=tmp_path / "data"), tmp_path)

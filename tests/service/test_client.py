@@ -1,4 +1,4 @@
-"""The client and the service, on both databases, with half of all requests going wrong between them."""
+"""The client against the service, on both databases, with half of all requests failing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import deque
 from pathlib import Path
 
 import pytest
-from helpers.fake_service import Faulty, Storm, client_of
+from helpers.fake_service import Faulty, RandomFaults, client_of
 from helpers.learners import Chained
-from helpers.shared_task import REFERENCES, SOURCES, Hall
+from helpers.shared_task import REFERENCES, SOURCES, TaskServer
 
 from mtloop.client import Client, Refused, Unreachable, participate, rejoin
 from mtloop.client.wmt_client_python import Configuration, SharedTaskApi, Translation
@@ -19,9 +19,9 @@ from mtloop.metrics.quality import RewardBLEU
 from mtloop.service import Settings
 
 
-def test_a_participant_is_the_loop(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as http:
+def test_the_loop_runs_over_a_task(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as http:
         task = Client(http).join("tiny", name="first try")
         steps = list(run(task, CopySource(), task.judge))
         expected = [RewardBLEU().sentence(s, r) for s, r in zip(SOURCES, REFERENCES, strict=True)]
@@ -32,11 +32,11 @@ def test_a_participant_is_the_loop(hall: Hall) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_storm_changes_nothing(hall: Hall, tmp_path: Path, seed: int) -> None:
-    hall.task(kind="dev", passes=2)
-    key, out = hall.participant(), tmp_path / "run.jsonl"
-    with hall.serve() as http:
-        client = client_of(Storm(http._transport, seed), key, patience=1e9)
+def test_network_failures_change_nothing(task_server: TaskServer, tmp_path: Path, seed: int) -> None:
+    task_server.task(kind="dev", max_passes=2)
+    key, out = task_server.participant(), tmp_path / "run.jsonl"
+    with task_server.serve() as http:
+        client = client_of(RandomFaults(http._transport, seed), key, patience=1e9)
         task, where = rejoin(client, out, "tiny")
         steps = list(participate(out, Header(config=where), task, Chained(), passes=2))
         (state,) = client_of(http._transport, key).runs()
@@ -46,7 +46,7 @@ def test_a_storm_changes_nothing(hall: Hall, tmp_path: Path, seed: int) -> None:
     assert state.cumulative_reward == pytest.approx(sum(second), abs=1e-12)
 
 
-def test_the_service_means_what_the_client_understands(lite: Hall) -> None:
+def test_the_client_understands_the_problems_of_the_service(lite: TaskServer) -> None:
     lite.task()
     lite.task("final", "training")
     mine, other = lite.participant("mine"), lite.participant("other")
@@ -72,16 +72,16 @@ def test_the_service_means_what_the_client_understands(lite: Hall) -> None:
 
 
 def test_a_rate_limit_says_how_long_to_wait(tmp_path: Path) -> None:
-    hall = Hall(Settings(folder=tmp_path / "data", rate=5), tmp_path)
-    hall.task()
-    key = hall.participant()
-    with hall.serve() as http:
+    task_server = TaskServer(Settings(folder=tmp_path / "data", rate=5), tmp_path)
+    task_server.task()
+    key = task_server.participant()
+    with task_server.serve() as http:
         client = client_of(http._transport, key, patience=0)
         with pytest.raises(Unreachable, match=r"asks to wait \d+ s \(429 Too Many Requests\)"):
             deque((client.tasks() for _ in range(11)), maxlen=0)  # a new minute may begin in between
 
 
-def test_a_run_that_never_got_its_trace_is_taken_up(lite: Hall, tmp_path: Path) -> None:
+def test_a_run_without_a_trace_is_continued(lite: TaskServer, tmp_path: Path) -> None:
     lite.task("final", "training")
     key, out = lite.participant(), tmp_path / "run.jsonl"
     with lite.serve() as http:
@@ -90,12 +90,12 @@ def test_a_run_that_never_got_its_trace_is_taken_up(lite: Hall, tmp_path: Path) 
         task, where = rejoin(client, out, "final")
         assert task.run == started
         assert len(list(participate(out, Header(config=where), task, Chained()))) == len(SOURCES)
-        with pytest.raises(InputError, match=f"no further run; take up one of yours with --run: {started}"):
+        with pytest.raises(InputError, match=f"no further run; resume one of your runs with --run: {started}"):
             rejoin(client, tmp_path / "other.jsonl", "final")
 
 
-def test_the_calls_of_2017(lite: Hall) -> None:
-    lite.task("dev", "dev", passes=2)
+def test_the_calls_of_2017(lite: TaskServer) -> None:
+    lite.task("dev", "dev", max_passes=2)
     with lite.serve(lite.participant()) as http:
         api = SharedTaskApi(Configuration("http://service.test/v1/tasks/dev"), client=Client(http))
         for _ in range(3):
@@ -114,10 +114,10 @@ def test_the_calls_of_2017(lite: Hall) -> None:
         assert api.get_sentence().source == SOURCES[0]
 
 
-def test_answers_lost_at_the_start_of_a_run(hall: Hall) -> None:
-    hall.task()
-    key = hall.participant()
-    with hall.serve() as http:
+def test_lost_responses_at_the_start_of_a_run(task_server: TaskServer) -> None:
+    task_server.task()
+    key = task_server.participant()
+    with task_server.serve() as http:
         client = client_of(Faulty(http._transport, None, None, "after", None, None), key)
         assert client.join("tiny").run == client.runs()[-1].run
         assert len(client.runs()) == 1

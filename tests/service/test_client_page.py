@@ -1,4 +1,4 @@
-"""docs/client.md and README's shared task are run as they stand: shell and Python blocks, in the order of the page."""
+"""Runs the shell and Python blocks of docs/client.md and of README's shared task, in their order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = re.compile(r"```(sh|python)(?: title=(\S+))?\n(.*?)```", re.DOTALL)
 
 
 def script(page: str) -> Iterator[str]:
-    """A page as one shell script: what it starts in the background ends with it."""
+    """A page as one shell script. Background processes end with it."""
     yield "set -euo pipefail; trap 'kill $(jobs -p)' EXIT"
     for language, title, text in BLOCK.findall(page):
         if title:

@@ -1,4 +1,4 @@
-"""Servers killed and databases stopped in the middle: nothing acknowledged is lost, nothing given twice."""
+"""Killed servers and stopped databases: nothing acknowledged is lost, no reward is given twice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import httpx2
 import pytest
 from helpers.postgres import Postgres, binaries
 from helpers.recompute import check_run
-from helpers.shared_task import Hall
+from helpers.shared_task import TaskServer
 
 from mtloop.service import Settings
 from mtloop.service.server import listen
@@ -32,7 +32,7 @@ SENTENCES = 100_000
 
 @dataclass
 class Participant:
-    """Takes part until told to stop, whatever happens to the other side; remembers every reward it was told."""
+    """Translates until it is stopped, retries every failure, and notes every reward it receives."""
 
     url: str
     key: str
@@ -89,7 +89,7 @@ for line in sys.stdin:
 
 
 class Server:
-    """What `mtloop serve` does, forked from a process that has imported it all: twenty starts need twenty instants."""
+    """`mtloop serve`, forked from a process that has imported everything, because the test starts it twenty times."""
 
     def __init__(self, settings: Settings, log: Path) -> None:
         environment = os.environ | settings.environment()
@@ -125,8 +125,8 @@ class Server:
 
 
 @contextmanager
-def crowd(hall: Hall, port: int) -> Iterator[list[Participant]]:
-    people = [Participant(f"http://127.0.0.1:{port}", hall.participant(f"p{n}")) for n in range(PARTICIPANTS)]
+def crowd(task_server: TaskServer, port: int) -> Iterator[list[Participant]]:
+    people = [Participant(f"http://127.0.0.1:{port}", task_server.participant(f"p{n}")) for n in range(PARTICIPANTS)]
     threads = [threading.Thread(target=one.take_part) for one in people]
     for thread in threads:
         thread.start()
@@ -140,15 +140,15 @@ def crowd(hall: Hall, port: int) -> Iterator[list[Participant]]:
     assert not any(thread.is_alive() for thread in threads)
 
 
-def big_task(hall: Hall) -> None:
+def big_task(task_server: TaskServer) -> None:
     sources = [f"Drawer {n}" for n in range(SENTENCES // 20)]
-    path = hall.folder / "big.tsv"
+    path = task_server.folder / "big.tsv"
     path.write_text("source\ttarget\n" + "".join(f"{s}\tSchublade {n}\n" for n, s in enumerate(sources)), "utf-8")
-    hall.task("big", "dev", data=path, held_out=50, blocks=20)
+    task_server.task("big", "dev", data=path, held_out=50, blocks=20)
 
 
 def await_progress(people: list[Participant], count: int) -> None:
-    """Wait until so many more rewards have been told."""
+    """Wait until `count` more rewards have been received."""
     wanted = sum(len(one.told) for one in people) + count
     deadline = time.monotonic() + 120
     while sum(len(one.told) for one in people) < wanted:
@@ -156,12 +156,12 @@ def await_progress(people: list[Participant], count: int) -> None:
         time.sleep(0.01)
 
 
-def check(hall: Hall, people: list[Participant]) -> None:
-    """What was told is what is kept, once each, and all sums are those of the rows."""
+def check(task_server: TaskServer, people: list[Participant]) -> None:
+    """Every received reward is stored exactly once, and all sums equal the rows."""
     for one in people:
         assert one.doubled == 0
-        rows = hall.with_store(lambda store, one=one: check_run(store, one.run))  # type: ignore[misc]
-        rewards = hall.with_store(lambda store, one=one: _rewards(store, one.run))  # type: ignore[misc]
+        rows = task_server.with_storage(lambda storage, one=one: check_run(storage.tasks, one.run))  # type: ignore[misc]
+        rewards = task_server.with_storage(lambda storage, one=one: _rewards(storage.tasks, one.run))  # type: ignore[misc]
         assert rows == len(rewards) == len(one.told)
         assert list(one.told.values()) == rewards
 
@@ -186,16 +186,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(hall: Hall) -> Iterator[tuple[Server, int]]:
+def serving(task_server: TaskServer) -> Iterator[tuple[Server, int]]:
     port = free_port()
-    server = Server(replace(hall.settings, port=port, rate=0, quota=0), hall.folder / "log")
+    server = Server(replace(task_server.settings, port=port, rate=0, quota=0), task_server.folder / "log")
     try:
         yield server, port
     finally:
         assert server.stop() == 0
 
 
-def test_killed_at_twenty_random_moments(lite: Hall) -> None:
+def test_killed_at_twenty_random_moments(lite: TaskServer) -> None:
     big_task(lite)
     rng = random.Random(2017)
     with serving(lite) as (server, port), crowd(lite, port) as people:
@@ -210,10 +210,10 @@ def test_killed_at_twenty_random_moments(lite: Hall) -> None:
 
 
 def test_killed_over_a_postgresql_that_is_stopped_at_once(durable: Postgres, tmp_path: Path) -> None:
-    hall = Hall(Settings(database=durable.create()), tmp_path)
-    big_task(hall)
+    task_server = TaskServer(Settings(database=durable.create()), tmp_path)
+    big_task(task_server)
     rng = random.Random(2017)
-    with serving(hall) as (server, port), crowd(hall, port) as people:
+    with serving(task_server) as (server, port), crowd(task_server, port) as people:
         for round_ in range(4):
             await_progress(people, 5)
             time.sleep(rng.uniform(0, 0.15))
@@ -224,4 +224,4 @@ def test_killed_over_a_postgresql_that_is_stopped_at_once(durable: Postgres, tmp
                 durable.stop("immediate")
                 durable.start()
         await_progress(people, 1)
-    check(hall, people)
+    check(task_server, people)

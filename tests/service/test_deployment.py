@@ -1,4 +1,4 @@
-"""What docs/service.md says of a server: the unit and the proxy's configuration are taken as they stand there."""
+"""The systemd unit and the nginx configuration of docs/service.md, exactly as they are printed there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from helpers.serving import serving
-from helpers.shared_task import SOURCES, Hall
+from helpers.shared_task import SOURCES, TaskServer
 
 from mtloop.client import Client
 from mtloop.core import Proposal
@@ -35,14 +35,14 @@ scgi_temp_path scgi;
 
 
 def block(language: str) -> str:
-    """The page's block in a language; there is one of each."""
+    """The code block of docs/service.md in a language. There is one of each."""
     (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
     return str(found)
 
 
 @pytest.mark.skipif(not (NGINX and OPENSSL), reason="no nginx, or no openssl to make it a certificate")
 def test_a_participant_takes_part_through_the_proxy(
-    lite: Hall, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lite: TaskServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lite.task()
     key, certificate = lite.participant(), make_certificate(tmp_path)
@@ -65,7 +65,7 @@ def test_a_participant_takes_part_through_the_proxy(
 
 
 def _logged(log: Path, request: str) -> bool:
-    """A request's line is written when its answer is already on the way."""
+    """Whether a request is logged. Its line is written after its response is sent."""
     for _ in range(100):
         if request in log.read_text():
             return True
@@ -95,7 +95,7 @@ def make_certificate(folder: Path) -> Path:
 
 @contextmanager
 def proxied(folder: Path, certificate: Path, behind: int) -> Iterator[str]:
-    """The page's server with this machine's port and certificate, in front of the service."""
+    """The nginx server of docs/service.md, with a free port and a test certificate."""
     folder.mkdir()
     with listen("127.0.0.1", 0) as probe:
         port = int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The OpenAPI description is true: whatever is sent, the answer is one it names, and never a 5xx."""
+"""Fuzzing: every response is one that the OpenAPI description names, and none is a 5xx."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from helpers.shared_task import Hall, start
+from helpers.shared_task import TaskServer, start
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
@@ -30,9 +30,9 @@ CHECKS = (
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH"])
-def test_every_answer_is_described(hall: Hall, method: str, mode: GenerationMode) -> None:
-    hall.task("tiny", "dev")
-    with hall.serve(hall.participant(organiser=True)) as client:
+def test_every_response_is_described(task_server: TaskServer, method: str, mode: GenerationMode) -> None:
+    task_server.task("tiny", "dev")
+    with task_server.serve(task_server.participant(organiser=True)) as client:
         known = {"task": "tiny", "run": start(client, "tiny")}
         schema = schemathesis.openapi.from_asgi("/openapi.json", client.app)
         for result in schema.include(method=method).get_all_operations():
@@ -40,7 +40,7 @@ def test_every_answer_is_described(hall: Hall, method: str, mode: GenerationMode
 
 
 def fuzz(operation: Any, mode: GenerationMode, key: str, known: dict[str, str]) -> None:
-    """Send what fits the description, or what does not, to a run and a task that exist and to others."""
+    """Send valid or invalid requests to a run and a task that exist, and to others."""
 
     @settings(
         max_examples=8, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None

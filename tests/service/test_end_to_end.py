@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import BROWSERS, chromium
-from helpers.java import JAVA, compiled
+from helpers.java import JAVA, compile_java
 
 from mtloop.cli import main
 from mtloop.client import Client, RunState
@@ -80,7 +80,7 @@ done
 
 
 class WordByWord:
-    """Words of the dictionary; the others stay as they are."""
+    """Replaces words of a dictionary and keeps the others."""
 
     def propose(self, segment: Segment) -> Proposal:
         return Proposal(segment, by_words(segment.source))
@@ -139,7 +139,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def mtloop(*arguments: object) -> str:
-    """What a command says, run in this process."""
+    """The output of a command, run in this process."""
     said = io.StringIO()
     with redirect_stdout(said):
         main(list(map(str, arguments)))
@@ -147,7 +147,7 @@ def mtloop(*arguments: object) -> str:
 
 
 def set_up(*names: str) -> None:
-    """A mock task from two text files, participants, and what they bring."""
+    """A mock task from two text files, participants and their files."""
     for name, texts in zip(("en.txt", "de.txt"), zip(*PAIRS, strict=True), strict=True):
         Path(name).write_text("\n".join(texts) + "\n", encoding="utf-8")
     files = ["--source", "en.txt", "--reference", "de.txt"]
@@ -156,7 +156,7 @@ def set_up(*names: str) -> None:
         Path(f"{name}.key").write_text(mtloop("participant", "add", name, "--folder", "data"))
     Path("words").write_text("".join(f"{a}\t{b}\n" for a, b in WORDS.items()), encoding="utf-8")
     Path("old.py").write_text(OLD)
-    compiled(Path("classes"))
+    compile_java(Path("classes"))
 
 
 def old(server: Server) -> subprocess.Popen[bytes]:
@@ -180,7 +180,7 @@ def join(server: Server) -> subprocess.Popen[bytes]:
 
 
 def curl(server: Server, count: int, run: str = "") -> str:
-    """So many sentences by curl alone; the run."""
+    """Translate `count` sentences with curl; return the run."""
     settings = {"URL": server.url, "KEY": Path("curl.key").read_text().strip(), "COUNT": str(count), "RUN": run}
     done = subprocess.run(["bash", "-c", CURL], env=os.environ | settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -188,7 +188,7 @@ def curl(server: Server, count: int, run: str = "") -> str:
 
 
 def said(name: str, state: RunState) -> list[str]:
-    """What a run said, as the service kept it; also as a text file."""
+    """The translations of a run as the service stored them; also written to a text file."""
     mtloop("task", "trace", state.run, "--out", f"{name}.trace.jsonl", "--folder", "data")
     texts = [step.proposal.text for step in Trace.read(f"{name}.trace.jsonl").steps]
     Path(f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
@@ -223,13 +223,13 @@ def test_every_kind_of_participant_and_a_killed_service(server: Server) -> None:
     task = client.join("tiny")
     steps = run(task, WordByWord(), task.judge)
     done = [next(steps) for _ in range(4)]
-    by_curl, begun = curl(server, 3), old(server)
+    by_curl, first = curl(server, 3), old(server)
 
     server.kill()
     Path("go").touch()
     rest = threading.Thread(target=lambda: done.extend(steps))
     rest.start()
-    processes = [begun, java(server), join(server)]
+    processes = [first, java(server), join(server)]
     time.sleep(1)
     assert rest.is_alive()
     assert all(process.poll() is None for process in processes)

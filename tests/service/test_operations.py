@@ -1,4 +1,4 @@
-"""Alive, ready, counted; migrations; settings; and a PostgreSQL that is dumped and restored."""
+"""Health, readiness, metrics, schema, settings, and dump and restore of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from helpers.postgres import Postgres
-from helpers.shared_task import Hall, start, translate_all
+from helpers.shared_task import TaskServer, start, translate_all
 
 from mtloop.core.errors import InputError
 from mtloop.service import Settings
+from mtloop.service.accounts.store import AccountStore
+from mtloop.service.database import MIGRATIONS, Database, metadata
 from mtloop.service.settings import driver
-from mtloop.service.tasks.store import _SENTENCES, _STANDINGS, MIGRATIONS, Store
-from mtloop.service.tasks.tables import metadata
+from mtloop.service.storage import Storage
+from mtloop.service.tasks.store import PROGRESS_QUERY, SENTENCES_QUERY
 
 
-def test_alive_ready_and_counted(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as client:
+def test_health_readiness_and_metrics(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as client:
         translate_all(client, start(client))
         assert client.get("/healthz").json() == {"status": "alive"}
         assert client.get("/readyz").json() == {"status": "ready"}
@@ -34,51 +36,51 @@ def test_alive_ready_and_counted(hall: Hall) -> None:
     assert re.fullmatch("[0-9a-f]{16}", forged.headers["x-request-id"])
 
 
-def test_a_database_that_is_away_is_said_so(lite: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_database_gives_503(lite: TaskServer, monkeypatch: pytest.MonkeyPatch) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
 
         async def away(*_: object, **__: object) -> None:
             raise ConnectionRefusedError
 
-        monkeypatch.setattr(Store, "ready", away)
-        monkeypatch.setattr(Store, "participant", away)
+        monkeypatch.setattr(Database, "ready", away)
+        monkeypatch.setattr(AccountStore, "participant", away)
         for path in ("/readyz", "/v1/tasks"):
             answer = client.get(path)
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-            assert answer.json()["type"] == "urn:mtloop:database-away"
+            assert answer.json()["type"] == "urn:mtloop:database-unavailable"
         assert client.get("/healthz").status_code == 200
 
 
-def test_the_migrations_make_the_schema_of_the_code(hall: Hall) -> None:
+def test_the_migrations_make_the_schema_of_the_code(task_server: TaskServer) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
-    async def differences(store: Store) -> list[object]:
-        async with store._engine.connect() as connection:
+    async def differences(storage: Storage) -> list[object]:
+        async with storage.database.engine.connect() as connection:
             return await connection.run_sync(
                 lambda sync: list(compare_metadata(MigrationContext.configure(sync), metadata))
             )
 
-    assert hall.with_store(differences) == []
+    assert task_server.with_storage(differences) == []
 
 
-def test_sqlite_is_durable(lite: Hall) -> None:
-    async def pragmas(store: Store) -> list[object]:
-        async with store._engine.connect() as connection:
+def test_sqlite_is_durable(lite: TaskServer) -> None:
+    async def pragmas(storage: Storage) -> list[object]:
+        async with storage.database.engine.connect() as connection:
             return [
                 (await connection.exec_driver_sql(f"PRAGMA {name}")).scalar()
                 for name in ("journal_mode", "synchronous")
             ]
 
-    assert lite.with_store(pragmas) == ["wal", 2]
+    assert lite.with_storage(pragmas) == ["wal", 2]
 
 
-def test_all_sql_is_in_one_file() -> None:
-    """But for the tables and the migrations, which are the schema."""
+def test_sql_is_in_the_stores_alone() -> None:
+    """Except for the schema (tables and migrations) and what the stores share (database.py)."""
     package = MIGRATIONS.parent
     for path in package.rglob("*.py"):
-        if path.name not in ("store.py", "tables.py") and MIGRATIONS not in path.parents:
+        if path.name not in ("store.py", "tables.py", "database.py") and MIGRATIONS not in path.parents:
             assert not re.search(r"\bsa\.select|text\(\"|SELECT |INSERT ", path.read_text("utf-8")), path
 
 
@@ -92,16 +94,16 @@ def test_flags_win_over_the_environment() -> None:
 
 
 def test_postgresql_is_dumped_and_restored(postgres: Postgres, tmp_path: Path) -> None:
-    hall = Hall(Settings(database=postgres.create()), tmp_path)
-    hall.task()
-    key = hall.participant()
-    with hall.serve(key) as client:
+    task_server = TaskServer(Settings(database=postgres.create()), tmp_path)
+    task_server.task()
+    key = task_server.participant()
+    with task_server.serve(key) as client:
         run = start(client)
         translate_all(client, run)
         before = client.get(f"/v1/runs/{run}").json()
     fresh = postgres.create()
-    postgres.dump(hall.settings.database, fresh)
-    with Hall(Settings(database=fresh), tmp_path).serve(key) as client:
+    postgres.dump(task_server.settings.database, fresh)
+    with TaskServer(Settings(database=fresh), tmp_path).serve(key) as client:
         assert client.get(f"/v1/runs/{run}").json() == before
 
 
@@ -111,19 +113,19 @@ def test_a_url_names_its_driver() -> None:
         driver("mysql://x")
 
 
-def test_sqlite_finds_rows_by_their_ids(lite: Hall) -> None:
-    """A list of ids is looked up one by one; a scan would grow with the task."""
+def test_sqlite_finds_rows_by_their_ids(lite: TaskServer) -> None:
+    """The query plan looks rows up by id. A scan would get slower with the size of the task."""
 
-    async def plans(store: Store) -> list[str]:
-        async with store._engine.connect() as connection:
+    async def plans(storage: Storage) -> list[str]:
+        async with storage.database.engine.connect() as connection:
             found = []
-            for query in (_STANDINGS, _SENTENCES):
-                text = str(query.compile(dialect=store._engine.dialect))
+            for query in (PROGRESS_QUERY, SENTENCES_QUERY):
+                text = str(query.compile(dialect=storage.database.engine.dialect))
                 rows = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", ("[1, 2]",))
                 found += [str(row[-1]) for row in rows]
             return found
 
-    looked = [line for line in lite.with_store(plans) if "json_each" not in line and "epoch" not in line]
+    looked = [line for line in lite.with_storage(plans) if "json_each" not in line and "cache_version" not in line]
     assert looked
     assert [line for line in looked if line.startswith("SCAN")] == []
     assert any("sentences USING INTEGER PRIMARY KEY" in line for line in looked)

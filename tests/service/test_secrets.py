@@ -1,4 +1,4 @@
-"""References leave the process in nothing that a participant can reach, and neither do keys or other people's texts."""
+"""No response, page or log line holds a reference, a key or a text of another participant."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 from typing import Any
 
 import pytest
-from helpers.shared_task import SOURCES, TRANSLATIONS, Hall, pending, start, submit, translate_all
+from helpers.shared_task import SOURCES, TRANSLATIONS, TaskServer, pending, start, submit, translate_all
 from starlette.testclient import TestClient
 
 from mtloop.service.middleware import HEADERS
-from mtloop.service.telemetry import LOGGED, JsonLines
+from mtloop.service.telemetry import LOGGED, JsonFormatter
 
 SECRET = [f"Geheimnis{n}wort öffnet die Lade nicht" for n in range(1, 21)]
 THEIRS = "Fremdtext der anderen"
@@ -53,12 +53,12 @@ class Crawler:
 
 @pytest.fixture
 def logged() -> Any:
-    """Everything that is logged, as it would be written."""
+    """Every log line, formatted."""
     lines: list[str] = []
 
     class Kept(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            lines.append(JsonLines().format(record))
+            lines.append(JsonFormatter().format(record))
 
     handler, loggers = Kept(), [logging.getLogger(name) for name in LOGGED]
     for logger in loggers:
@@ -70,15 +70,15 @@ def logged() -> Any:
         logger.setLevel(logging.NOTSET)
 
 
-def test_nothing_a_participant_can_reach_holds_a_reference(hall: Hall, logged: list[str]) -> None:
-    (hall.folder / "secret").mkdir()
-    (hall.folder / "secret" / "en.txt").write_text("\n".join(SOURCES) + "\n")
-    (hall.folder / "secret" / "de.txt").write_text("\n".join(SECRET) + "\n", encoding="utf-8")
-    files = {"source": hall.folder / "secret" / "en.txt", "reference": hall.folder / "secret" / "de.txt"}
+def test_no_response_or_log_line_holds_a_reference(task_server: TaskServer, logged: list[str]) -> None:
+    (task_server.folder / "secret").mkdir()
+    (task_server.folder / "secret" / "en.txt").write_text("\n".join(SOURCES) + "\n")
+    (task_server.folder / "secret" / "de.txt").write_text("\n".join(SECRET) + "\n", encoding="utf-8")
+    files = {"source": task_server.folder / "secret" / "en.txt", "reference": task_server.folder / "secret" / "de.txt"}
     for name, kind in (("tiny", "mock"), ("dev", "dev"), ("train", "training")):
-        hall.task(name, kind, **files, held_out=3, blocks=2, oracle=files["reference"])
-    mine, theirs = hall.participant("me"), hall.participant("them")
-    with hall.serve(theirs) as client:
+        task_server.task(name, kind, **files, held_out=3, blocks=2, oracle=files["reference"])
+    mine, theirs = task_server.participant("me"), task_server.participant("them")
+    with task_server.serve(theirs) as client:
         other = start(client, "dev", name="theirs")
         submit(client, other, pending(client, other)["id"], THEIRS)
         client.headers["x-api-key"] = mine
@@ -87,7 +87,7 @@ def test_nothing_a_participant_can_reach_holds_a_reference(hall: Hall, logged: l
         for name, run in runs.items():
             translate_all(client, run, lambda source: source[:9])
             sentence = {"id": "AAAA", "translation": TRANSLATIONS[0]}
-            crawler.describe({"task": name, "run": run}, [{}, sentence, {"opened": True}, {"name": 3}, [], "x"])
+            crawler.describe({"task": name, "run": run}, [{}, sentence, {"results_open": True}, {"name": 3}, [], "x"])
             crawler.describe({"task": name, "run": other}, [sentence])
         client.post("/login", data={"key": mine})
         for path in (
@@ -114,7 +114,7 @@ def test_nothing_a_participant_can_reach_holds_a_reference(hall: Hall, logged: l
     assert sum('"event": "request"' in line for line in logged) > 100
 
 
-def test_an_error_is_logged_without_what_it_was_about(lite: Hall, logged: list[str], monkeypatch: Any) -> None:
+def test_the_log_of_an_error_holds_no_texts(lite: TaskServer, logged: list[str], monkeypatch: Any) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
         run = start(client)
@@ -123,15 +123,15 @@ def test_an_error_is_logged_without_what_it_was_about(lite: Hall, logged: list[s
         async def broken(*_: object) -> None:
             raise RuntimeError(f"{SECRET[0]} {TRANSLATIONS[0]}")
 
-        monkeypatch.setattr("mtloop.service.tasks.store.RewardTransaction.give", broken)
+        monkeypatch.setattr("mtloop.service.tasks.store.RewardTransaction.insert_submissions", broken)
         answer = submit(client, run, first["id"], TRANSLATIONS[0])
     assert answer.status_code == 500
-    assert answer.json()["type"] == "urn:mtloop:internal"
+    assert answer.json()["type"] == "urn:mtloop:internal-error"
     assert any('"error": "RuntimeError"' in line for line in logged)
     assert not any(SECRET[0] in line or TRANSLATIONS[0] in line for line in [*logged, answer.text])
 
 
-def test_security_headers_are_on_everything(lite: Hall) -> None:
+def test_every_response_has_security_headers(lite: TaskServer) -> None:
     lite.task()
     with lite.serve() as client:
         for path in ("/", "/login", "/v1/tasks", "/openapi.json", "/healthz", "/metrics", "/nowhere", "/tasks/tiny"):
@@ -149,7 +149,7 @@ def test_security_headers_are_on_everything(lite: Hall) -> None:
     assert " onclick" not in page
 
 
-def test_a_cookie_is_strict_and_a_form_from_elsewhere_is_refused(lite: Hall) -> None:
+def test_cookies_are_strict_and_forms_of_other_origins_are_refused(lite: TaskServer) -> None:
     key = lite.participant("boss", organiser=True)
     lite.task("train", "training")
     with lite.serve() as client:
@@ -169,5 +169,5 @@ def test_a_cookie_is_strict_and_a_form_from_elsewhere_is_refused(lite: Hall) -> 
         assert (
             client.post("/organiser/tasks/train", data=change, headers=ours, follow_redirects=False).status_code == 303
         )
-        lite.with_store(lambda store: store.revoke_keys("boss"))
+        lite.with_storage(lambda storage: storage.accounts.revoke_keys("boss"))
         assert client.get("/organiser").status_code == 404

@@ -6,7 +6,7 @@ import pytest
 from helpers.tiny_smt import write_tiny_smt
 
 from mtloop.smt.engine import Thot
-from mtloop.smt.learners import Base
+from mtloop.smt.learners import BackgroundModel
 
 
 @pytest.fixture(scope="session")
@@ -20,5 +20,5 @@ def engine(smt_folder: Path) -> Thot:
 
 
 @pytest.fixture
-def base(smt_folder: Path) -> Base:
-    return Base.open(smt_folder)
+def base(smt_folder: Path) -> BackgroundModel:
+    return BackgroundModel.open(smt_folder)

@@ -1,4 +1,4 @@
-"""Text as it comes from other people's editors, archives as they come over bad lines."""
+"""Text files with various encodings and line ends; compressed files, complete and damaged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mtloop.core.errors import InputError
 from mtloop.text import files
-from mtloop.text.files import kind_of, read_bytes, read_lines
+from mtloop.text.files import format_suffix, read_bytes, read_lines
 
 LINES = ["Save the file.", "", "Ümläute und 漢字"]
 SEPARATORS = "a\u2028b\u2029c\x0bd\x0ce\x85f\x1cg"
@@ -26,7 +26,7 @@ ACCEPTED = {
     "an empty line at the end": (TEXT + b"\n\n", [*LINES, ""]),
     "a byte-order mark": (codecs.BOM_UTF8 + TEXT, LINES),
     "CRLF": (TEXT.replace(b"\n", b"\r\n") + b"\r\n", LINES),
-    "CRLF, mark, and no newline at the end": (codecs.BOM_UTF8 + TEXT.replace(b"\n", b"\r\n"), LINES),
+    "CRLF, byte-order mark, no newline at the end": (codecs.BOM_UTF8 + TEXT.replace(b"\n", b"\r\n"), LINES),
     "one empty line": (b"\n", [""]),
     "other separators": (f"{SEPARATORS}\nb".encode(), [SEPARATORS, "b"]),
     "a carriage return inside": (b"a\rb\nc", ["a\rb", "c"]),
@@ -35,10 +35,10 @@ ACCEPTED = {
 
 REFUSED = {
     "empty": (b"", ": the file is empty"),
-    "a mark alone": (codecs.BOM_UTF8, ": the file is empty"),
+    "only a byte-order mark": (codecs.BOM_UTF8, ": the file is empty"),
     "Latin-1": (b"Save.\n\xc4ndern.\n", r":2: invalid UTF-8 \(byte 0xc4 in column 1\); expected a text file in UTF-8"),
     "a surrogate": (b"\xed\xa0\x80\n", ":1: invalid UTF-8"),
-    "cut inside a character": ("Save.\nÄ".encode()[:-1], ":2: invalid UTF-8"),
+    "truncated inside a character": ("Save.\nÄ".encode()[:-1], ":2: invalid UTF-8"),
     "NUL": (b"a\nb\nc\0d\n", ":3: NUL byte in column 2"),
     "UTF-16": ("Save.\n".encode("utf-16"), ":1: NUL byte in column 4; it looks like UTF-16"),
 }
@@ -68,12 +68,12 @@ def test_a_missing_file(tmp_path: Path) -> None:
         read_lines(tmp_path / "gone.txt")
 
 
-def test_a_name_that_cannot_be(tmp_path: Path) -> None:
+def test_an_invalid_file_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be opened"):
         read_lines(tmp_path / "a\0b.txt")
 
 
-def test_a_closed_file(write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission(write, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, mode: str) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
@@ -84,19 +84,19 @@ def test_a_closed_file(write, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("packing", PACK)
-def test_packed(packing: str, write) -> None:
+def test_compressed(packing: str, write) -> None:
     path = write(f"a.txt{packing}", PACK[packing]((TEXT + b"\n") * 10_000))
     assert read_lines(path) == LINES * 10_000
 
 
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
-def test_packed_in_several_pieces(packing: str, write) -> None:
+def test_compressed_in_several_frames(packing: str, write) -> None:
     packed = PACK[packing](b"Save.\nUn") + PACK[packing](b"do.\n")
     assert read_lines(write(f"a.txt{packing}", packed)) == ["Save.", "Undo."]
 
 
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
-def test_an_archive_cut_short_anywhere_is_refused(packing: str, write) -> None:
+def test_an_archive_truncated_at_any_byte_is_refused(packing: str, write) -> None:
     packed = PACK[packing](TEXT)
     for cut in range(1, len(packed)):
         path = write(f"a.txt{packing}", packed[:cut])
@@ -105,33 +105,33 @@ def test_an_archive_cut_short_anywhere_is_refused(packing: str, write) -> None:
 
 
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
-def test_text_under_the_name_of_an_archive(packing: str, write) -> None:
+def test_plain_text_with_the_suffix_of_an_archive(packing: str, write) -> None:
     with pytest.raises(InputError, match=f"not a {packing} file"):
         read_lines(write(f"a.txt{packing}", TEXT))
 
 
-def test_an_endless_line_is_not_read_to_its_end(write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+def test_a_line_over_the_limit_is_refused(write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_LINE_BYTES", 1 << 20)
     with pytest.raises(InputError, match=":1: line is longer than 1 MB"):
         read_lines(write("a.txt.gz", gzip.compress(b"a" * (1 << 22))))
 
 
-def test_a_file_that_does_not_fit_is_refused(write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LARGEST_WHOLE", 1 << 20)
+def test_a_file_over_the_limit_is_refused(write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 1 << 20)
     with pytest.raises(InputError, match="larger than 1 MB unpacked; split it"):
         read_bytes(write("a.po.gz", gzip.compress(b"a" * (1 << 22))))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\0")), min_size=1))
-def test_what_is_written_is_read(lines: list[str], write) -> None:
+def test_reading_returns_the_written_lines(lines: list[str], write) -> None:
     lines = [line.rstrip("\r") for line in lines]
     path = write("a.txt", codecs.BOM_UTF8 + "".join(line + "\n" for line in lines).encode())
     assert read_lines(path) == lines
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "suffix"),
     [
         ("a.tsv", ".tsv"),
         ("a.b.PO.GZ", ".po"),
@@ -141,5 +141,5 @@ def test_what_is_written_is_read(lines: list[str], write) -> None:
         ("d.x/a.tmx.xz", ".tmx"),
     ],
 )
-def test_kind(name: str, kind: str) -> None:
-    assert kind_of(name) == kind
+def test_format_suffix(name: str, suffix: str) -> None:
+    assert format_suffix(name) == suffix

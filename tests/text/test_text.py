@@ -28,13 +28,13 @@ def test_tokens_are_not_escaped() -> None:
     ]
 
 
-def test_stop_words_match_in_any_case_and_by_region() -> None:
+def test_stop_words_ignore_case_and_region() -> None:
     words = StopWords.of_language("de-AT")
     assert {"der", "Der", "DER"} <= {word for word in ("der", "Der", "DER", "Bereich") if word in words}
     assert "Bereich" not in words
 
 
-def test_a_language_without_a_list_names_those_with_one() -> None:
+def test_a_language_without_a_stop_list_is_an_error_that_lists_the_others() -> None:
     with pytest.raises(InputError, match=r"no stop list for language 'xx'; known: .* de, .*--stopwords FILE"):
         StopWords.of_language("xx")
 
@@ -49,7 +49,7 @@ def test_letterless_tokens_can_be_kept() -> None:
     assert ContentWords("de", NONE, letterless=True)("Nr. 5") >= {"5"}
 
 
-def test_truecasing_changes_the_first_word_only_where_the_text_taught_it() -> None:
+def test_truecasing_lowercases_only_words_that_are_lower_case_in_the_training_text() -> None:
     texts = ["Wir klicken hier.", "Sie klicken dort.", "Das Fenster ist da.", "Im Fenster klicken Sie."] * 2
     truecaser = Truecaser(texts, "de")
     units = ContentWords("de", NONE, truecaser)
@@ -74,7 +74,7 @@ def test_subwords_are_all_pieces(model: Path) -> None:
     assert "spm-tiny.model" in Subwords(model).signature
 
 
-def test_what_is_no_model_is_one_line(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.model").write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"no\.model: not a SentencePiece model"):
         Subwords(tmp_path / "no.model")

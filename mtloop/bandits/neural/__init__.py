@@ -1,1 +1,1 @@
-"""Neural learners from rewards."""
+"""Neural learners that learn from rewards."""

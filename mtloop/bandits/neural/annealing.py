@@ -1,4 +1,4 @@
-"""When to stop exploring: the temperature of the draws falls towards the end of the stream, and the steps with it."""
+"""Annealing: towards the end of the stream the sampling temperature and the learning rate fall."""
 
 from __future__ import annotations
 
@@ -10,49 +10,54 @@ from mtloop.core.errors import InputError
 
 @dataclass(frozen=True)
 class Annealing:
-    """After `start` of `steps` rewards the temperature falls by `decay` a step, down to `floor` of what it was.
+    """Multiply the temperature by `annealing_decay` after each reward, from `annealing_start` of the stream on.
 
-    With n steps since the start T_n = max(floor, decay^n), and the step size is multiplied by T_n at *every* step: the
-    decay compounds, as in the 2017 paper. There the start was 700,000 of 1.3 million sentences and there was no floor;
-    `steps` = 0 is a stream without an end, which is never annealed. Both follow from the number of rewards heard.
+    n rewards after the start, the factor is T_n = max(min_temperature, annealing_decay^n); `min_temperature` is a
+    fraction of `temperature`. The learning rate is multiplied by T_n after *every* reward: the decay compounds, as in
+    the 2017 paper. There the start was 700,000 of 1.3 million sentences, without a minimum. `stream_length` = 0 means
+    that the length is unknown; then nothing is annealed. Both depend only on the number of rewards so far.
 
-    >>> annealing = Annealing(steps=100, start=0.5, decay=0.5, floor=0.25, temperature=2.0)
-    >>> [annealing.at(heard) for heard in (0, 50, 51, 52, 53)]
+    >>> annealing = Annealing(100, annealing_start=0.5, annealing_decay=0.5, min_temperature=0.25, temperature=2.0)
+    >>> [annealing.temperature_after(rewards) for rewards in (0, 50, 51, 52, 53)]
     [2.0, 2.0, 1.0, 0.5, 0.5]
-    >>> [annealing.pace(heard) for heard in (50, 51, 52, 53)]
+    >>> [annealing.learning_rate_scale(rewards) for rewards in (50, 51, 52, 53)]
     [1.0, 0.5, 0.125, 0.03125]
     """
 
-    steps: int = 0
-    start: float = 0.54
-    decay: float = 0.99
-    floor: float = 0.1
+    stream_length: int = 0
+    annealing_start: float = 0.54
+    annealing_decay: float = 0.99
+    min_temperature: float = 0.1
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise InputError(f"steps = {self.steps}; expected the length of the stream, or 0 where it has no end")
-        if not 0 <= self.start <= 1:
-            raise InputError(f"start = {self.start:g}; expected a share of the stream, from 0 to 1")
-        for name in ("decay", "floor"):
+        if self.stream_length < 0:
+            raise InputError(f"stream_length = {self.stream_length}; expected 0 (unknown) or more")
+        if not 0 <= self.annealing_start <= 1:
+            raise InputError(f"annealing_start = {self.annealing_start:g}; expected a share of the stream, 0 to 1")
+        for name in ("annealing_decay", "min_temperature"):
             if not 0 < getattr(self, name) <= 1:
                 raise InputError(f"{name} = {getattr(self, name):g}; expected more than 0 and at most 1")
         if not 0 < self.temperature < math.inf:
-            raise InputError(f"temperature = {self.temperature:g}; expected more than 0 (1: as the model thinks)")
+            raise InputError(f"temperature = {self.temperature:g}; expected more than 0 (1: no scaling)")
 
-    def at(self, heard: int) -> float:
-        """The temperature of a draw after so many rewards."""
-        return self.temperature * max(self.floor, self.decay ** self._since(heard))
+    def temperature_after(self, rewards: int) -> float:
+        """Return the sampling temperature after this number of rewards."""
+        return self.temperature * max(self.min_temperature, self.annealing_decay ** self._annealed(rewards))
 
-    def pace(self, heard: int) -> float:
-        """By how much of its rate to move after so many rewards: the product of all T so far."""
-        since = self._since(heard)
-        falling = min(since, self._falls())
-        return float(self.decay ** (falling * (falling + 1) / 2) * self.floor ** (since - falling))
+    def learning_rate_scale(self, rewards: int) -> float:
+        """Return the factor of the learning rate after this number of rewards: the product of all T so far."""
+        annealed = self._annealed(rewards)
+        falling = min(annealed, self._steps_to_minimum())
+        decayed = self.annealing_decay ** (falling * (falling + 1) / 2)
+        return float(decayed * self.min_temperature ** (annealed - falling))
 
-    def _since(self, heard: int) -> int:
-        return max(heard - int(self.start * self.steps), 0) if self.steps else 0
+    def _annealed(self, rewards: int) -> int:
+        """The number of rewards since annealing started."""
+        return max(rewards - int(self.annealing_start * self.stream_length), 0) if self.stream_length else 0
 
-    def _falls(self) -> int:
-        """How many steps it takes to come to the floor."""
-        return int(math.log(self.floor) / math.log(self.decay)) if self.decay < 1 else 10**18
+    def _steps_to_minimum(self) -> int:
+        """The number of steps until the temperature reaches its minimum."""
+        if self.annealing_decay == 1:
+            return 10**18
+        return int(math.log(self.min_temperature) / math.log(self.annealing_decay))

@@ -1,4 +1,4 @@
-"""A neural translator that learns from rewards alone: try a translation, hear what it was worth, move a little."""
+"""A neural learner that learns from rewards only: propose a translation, observe its reward, update the weights."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ import torch
 from torch import Tensor
 
 from mtloop.bandits.neural.annealing import Annealing
-from mtloop.bandits.neural.expected_loss import weighed
+from mtloop.bandits.neural.expected_loss import clip_lesson
 from mtloop.bandits.neural.explorers import ExpectedLoss, Explorer, RewardedProposal
 from mtloop.bandits.statistical.draw_log import DrawLog
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
-from mtloop.nmt.adaptive import PIECE, AdaptiveNMT
+from mtloop.nmt.adaptive import MAX_PIECE_TOKENS, AdaptiveNMT
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits
 from mtloop.nmt.scopes.scope import NotFinite, Scope
 
-OWN = "bandit/"  # the names under which a delta keeps what is not of the scope
+OWN = "bandit/"  # prefix of the tensors in a delta that do not belong to the scope
 EXPLORER = f"{OWN}explorer/"
 Clipping = Literal["gradient", "score"]
 
 
 class BanditNMT:
-    """A model, the part of it that learns, and how it tries things out (see `exploring`).
+    """A scope of a model that learns, and an explorer that chooses translations (see `explorers`).
 
-    A proposal carries what its reward needs: tokens, temperature, and the seed of the draw, which follows from the
-    run's seed, the number of rewards heard and the source; so a reward that comes a hundred steps later teaches what
-    it is about. It is taken against the weights as they are then. `Learned.rejected` says which rewards taught nothing:
+    The memo of a proposal holds all that learning from its reward needs: tokens, temperature and the seed of the draw,
+    which depends on the seed of the run, the number of rewards so far and the source. So a late reward still applies to
+    its own proposal; its gradient is taken at the current weights. `Learned.rejected` gives the reason for a reward
+    that was not learned from:
 
         reward out of range   NaN, or outside 0 to 1
         unknown proposal      this learner did not draw it, or its text was changed
-        rewarded before       the first reward counted
-        not drawn             the source was empty, or cut between sentences and translated piece by piece
-        not finite            the gradient was no number
+        rewarded before       only the first reward counts
+        not drawn             the source was empty, or split into pieces and translated without sampling
+        not finite            the gradient was NaN or infinite
 
-    None of these is heard: running mean, annealing and weights stay as they were (but for the last, which is heard).
+    A rejected reward does not change running mean, annealing or weights; only "not finite" counts for the first two.
     """
 
     learns_from: tuple[type[Feedback], ...] = (Reward,)
@@ -51,69 +52,71 @@ class BanditNMT:
         *,
         method: str = "nmt-el",
         annealing: Annealing | None = None,
-        clip: float = 1.0,
+        max_gradient_norm: float = 1.0,
         clipping: Clipping = "gradient",
         seed: int = 1,
-        piece: int = PIECE,
+        max_piece_tokens: int = MAX_PIECE_TOKENS,
     ) -> None:
-        """`clip`: the longest gradient; 0 for any. `clipping`: that of the loss, or that of the log-probability.
+        """`max_gradient_norm` 0 does not clip.
 
-        The latter is weighed after it was clipped, so that a reward that says little moves little.
+        `clipping` = "gradient" clips the gradient of the loss; "score" clips that of the log-probability, before the
+        reward weights it, so that a small advantage makes a small update.
         """
         self.scope, self.explorer, self.method = scope, explorer or ExpectedLoss(), method
-        self.clip, self.clipping = clip, clipping
+        self.max_gradient_norm, self.clipping = max_gradient_norm, clipping
         self.annealing = annealing or Annealing()
-        self.ledger_ = DrawLog(method, seed)
+        self.draw_log_ = DrawLog(method, seed)
         self.updates_ = 0
-        self.limits, self.piece = LengthLimits(), piece
-        self._encoded: Encoded | None = None  # the source read last: who draws from it is likely to learn from it next
+        self.limits, self.max_piece_tokens = LengthLimits(), max_piece_tokens
+        self._encoded: Encoded | None = None  # the last source, which is likely to be learned from next
 
     @property
     def model(self) -> Marian:
         return self.scope.model
 
     def propose(self, segment: Segment) -> Proposal:
-        steady = self._steady()
-        if len(list(steady.pieces(segment.source))) != 1:
-            return steady.propose(segment)
-        temperature = self.annealing.at(self.ledger_.rewards_.heard_)
-        seed = self.ledger_.draw(segment)
-        tried = self.explorer.tries(self.scope, self._read(segment), self.limits, seed, temperature)
-        text = self.model.target.decode(tried.ids)
-        memo = self.ledger_.signed(segment, text, tried.carried)
-        return Proposal(segment, text, self.method, tried.probability, memo=memo)
+        translator = self._translator()
+        if len(list(translator.split_source(segment.source))) != 1:
+            return translator.propose(segment)
+        temperature = self.annealing.temperature_after(self.draw_log_.rewards_.count_)
+        seed = self.draw_log_.next_seed(segment)
+        explored = self.explorer.explore(self.scope, self._encode(segment), self.limits, seed, temperature)
+        text = self.model.target.decode(explored.ids)
+        memo = self.draw_log_.signed_memo(segment, text, explored.memo)
+        return Proposal(segment, text, self.method, explored.probability, memo=memo)
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
-        if (reason := self.ledger_.refusal(proposal, feedback)) is not None:
+        if (reason := self.draw_log_.rejection(proposal, feedback)) is not None:
             return Learned(rejected=reason)
         assert isinstance(feedback, Reward)
-        rewards = self.ledger_.rewards_
-        pace = self.annealing.pace(rewards.heard_)
-        self.ledger_.hear(proposal, feedback.value)
-        mean = rewards.total_ / rewards.heard_
-        rewarded = RewardedProposal(proposal, feedback.value, mean, cache(lambda: self._read(proposal.segment)))
-        learned = self._move(rewarded, pace) if pace else Learned()
-        self.explorer.hear(rewarded)
+        rewards = self.draw_log_.rewards_
+        scale = self.annealing.learning_rate_scale(rewards.count_)
+        self.draw_log_.record_reward(proposal, feedback.value)
+        mean = rewards.total_ / rewards.count_
+        rewarded = RewardedProposal(proposal, feedback.value, mean, cache(lambda: self._encode(proposal.segment)))
+        learned = self._update(rewarded, scale) if scale else Learned()
+        self.explorer.observe_reward(rewarded)
         return learned
 
-    def _move(self, rewarded: RewardedProposal, pace: float) -> Learned:
+    def _update(self, rewarded: RewardedProposal, scale: float) -> Learned:
         try:
             lesson, weight = self.explorer.lesson(self.scope, self.limits, rewarded)
             if not weight.any():
                 return Learned()
-            self.scope.update(weighed(lesson, self._longest(weight), pace, self.scope.extra_bias is not None))
+            self.scope.update(clip_lesson(lesson, self._max_norm(weight), scale, self.scope.extra_bias is not None))
         except NotFinite:
             self.scope.rollback()
             return Learned(rejected="not finite")
         self._encoded = None
-        self.scope.settle()
+        self.scope.commit()
         self.updates_ += 1
         return Learned(1, info={"weight": float(f"{weight.mean():.4g}")})
 
-    def _longest(self, weight: Tensor) -> float:
-        return self.clip * float(weight.pow(2).mean().sqrt()) if self.clipping == "score" else self.clip
+    def _max_norm(self, weight: Tensor) -> float:
+        scale = float(weight.pow(2).mean().sqrt()) if self.clipping == "score" else 1.0
+        return self.max_gradient_norm * scale
 
-    def _read(self, segment: Segment) -> Encoded:
+    def _encode(self, segment: Segment) -> Encoded:
         ids = self.model.source.encode(segment.source)
         if self._encoded is None or self._encoded.ids != tuple(ids):
             self._encoded = self.model.encode(ids)
@@ -123,21 +126,21 @@ class BanditNMT:
         self.delta().write(folder / "delta.safetensors")
 
     def load(self, folder: Path) -> None:
-        self.become(Delta.read(folder / "delta.safetensors"))
+        self.load_delta(Delta.read(folder / "delta.safetensors"))
 
     def delta(self) -> Delta:
-        """What was learned, over the base, and what was heard."""
-        rewards = self.ledger_.rewards_
-        heard = {
+        """Return the learned weights, as a difference from the base, and the state of rewards and explorer."""
+        rewards = self.draw_log_.rewards_
+        state = {
             f"{OWN}total": torch.tensor(rewards.total_, dtype=torch.float64),
-            f"{OWN}rewarded": torch.tensor(sorted(self.ledger_.rewarded_), dtype=torch.int64),
+            f"{OWN}rewarded": torch.tensor(sorted(self.draw_log_.rewarded_), dtype=torch.int64),
         }
-        heard |= {f"{EXPLORER}{name}": tensor for name, tensor in self.explorer.tensors().items()}
-        counters = {"heard": rewards.heard_, "updates": self.updates_}
-        return Delta(self._name(), self._base(), self.scope.tensors() | heard, counters)
+        state |= {f"{EXPLORER}{name}": tensor for name, tensor in self.explorer.tensors().items()}
+        counters = {"rewards": rewards.count_, "updates": self.updates_}
+        return Delta(self._name(), self._base(), self.scope.tensors() | state, counters)
 
-    def become(self, delta: Delta) -> None:
-        """Take up what was learned before; it must have been learned on this base with this method."""
+    def load_delta(self, delta: Delta) -> None:
+        """Restore a delta; raise InputError if it belongs to another base model or method."""
         delta.check(self._name(), self._base())
         own = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(OWN)}
         self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in own})
@@ -146,20 +149,24 @@ class BanditNMT:
             self.explorer.restore({name.removeprefix(EXPLORER): tensor for name, tensor in explorer.items()})
         except KeyError as error:
             raise InputError(
-                f"this delta lacks {error} of {self.method}; was it learned with other settings?"
+                f"this delta has no {error} of {self.method}; was it learned with other settings?"
             ) from error
-        rewards = self.ledger_.rewards_
-        rewards.total_, self.ledger_.rewarded_ = float(own[f"{OWN}total"]), set(own[f"{OWN}rewarded"].tolist())
-        rewards.heard_, self.updates_ = delta.counters["heard"], delta.counters["updates"]
+        rewards = self.draw_log_.rewards_
+        rewards.total_, self.draw_log_.rewarded_ = float(own[f"{OWN}total"]), set(own[f"{OWN}rewarded"].tolist())
+        rewards.count_, self.updates_ = delta.counters["rewards"], delta.counters["updates"]
         self._encoded = None
 
     def _name(self) -> str:
-        parts = [type(part).__name__ for part in (self.scope, getattr(self.scope, "scope", None)) if part is not None]
-        return f"{self.method} on {' of '.join(parts)}"
+        """The name of method and scope in a delta, for example "nmt-el on Adam of OutputBias"."""
+        parts = (self.scope, getattr(self.scope, "scope", None))
+        names = [type(part).__name__.removesuffix("Scope") for part in parts if part is not None]
+        return f"{self.method} on {' of '.join(names)}"
 
     def _base(self) -> str:
-        return self._steady().base.weights.fingerprint
+        return self._translator().base.weights.fingerprint
 
-    def _steady(self) -> AdaptiveNMT:
-        """The model as it stands, without draws."""
-        return AdaptiveNMT(self.scope, method=self.method, updates=0, limits=self.limits, piece=self.piece)
+    def _translator(self) -> AdaptiveNMT:
+        """Return a learner that translates with the current weights, without sampling."""
+        return AdaptiveNMT(
+            self.scope, method=self.method, max_updates=0, limits=self.limits, max_piece_tokens=self.max_piece_tokens
+        )

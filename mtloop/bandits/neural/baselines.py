@@ -1,8 +1,8 @@
-"""What a reward is held against before it weighs anything: nothing, the mean, what such a source usually earns.
+"""Baselines, subtracted from a reward before it weights the gradient: none, the mean, or a prediction for the source.
 
-A hard sentence earns little however well it is translated, and held against nothing, or against the mean of all, that
-is most of what a reward says. What is expected of the *source* can be taken off without changing where the gradient
-points on average; so can, at each token, what is expected of the source and the tokens before it.
+A hard sentence gets a low reward even for a good translation. Without a baseline, or with the mean of all rewards,
+most of the reward measures how hard the source is. A prediction from the *source* can be subtracted without changing
+the expected gradient. At each token, so can a prediction from the source and the tokens before it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from mtloop.nmt.engine.marian import Encoded
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
-    """A reward, the mean of all so far (itself included), and what it was given for: a source, the lesson of a draw."""
+class RewardObservation:
+    """A reward, the mean of all rewards so far (this one included), its source, and the lesson of the draw."""
 
     reward: float
     mean: float
@@ -31,10 +31,10 @@ class Heard:
 
 
 class Baseline(Protocol):
-    """Says what a reward weighs, and learns from it what to expect. Its tensors are all it remembers."""
+    """Turns a reward into an advantage, and learns from it. Its tensors are its whole state."""
 
-    def weigh(self, heard: Heard) -> Tensor:
-        """One number, or one a token."""
+    def advantage(self, observation: RewardObservation) -> Tensor:
+        """Return the reward less the baseline: one number, or one for each token."""
 
     def tensors(self) -> dict[str, Tensor]: ...
 
@@ -42,34 +42,34 @@ class Baseline(Protocol):
 
 
 class Stateless:
-    """For baselines that remember nothing."""
+    """For baselines without state."""
 
     def tensors(self) -> dict[str, Tensor]:
         return {}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Nothing to take up."""
+        """Do nothing."""
 
 
-class Nothing(Stateless):
-    """A reward weighs what it is."""
+class NoBaseline(Stateless):
+    """The advantage is the reward itself."""
 
-    def weigh(self, heard: Heard) -> Tensor:
-        return torch.tensor(heard.reward, dtype=torch.float64)
+    def advantage(self, observation: RewardObservation) -> Tensor:
+        return torch.tensor(observation.reward, dtype=torch.float64)
 
 
 class RunningMean(Stateless):
-    """A reward weighs what it is above the mean of all so far, itself included: the paper's control variate."""
+    """The baseline is the mean of all rewards so far, this one included: the paper's control variate."""
 
-    def weigh(self, heard: Heard) -> Tensor:
-        return torch.tensor(heard.reward - heard.mean, dtype=torch.float64)
+    def advantage(self, observation: RewardObservation) -> Tensor:
+        return torch.tensor(observation.reward - observation.mean, dtype=torch.float64)
 
 
 class SourceRidge:
-    """A reward weighs what it is above what a ridge regression expects of its source.
+    """The baseline is a ridge regression on the source.
 
-    It reads the source's length and its encoder states' mean, and is fitted to what earlier rewards were above their
-    mean; so it begins as the running mean, and departs from it by as much as there is evidence for.
+    Its features are the length of the source and the mean of its encoder states. It is fitted to the differences of
+    earlier rewards from their mean. So it starts as the running mean, and departs from it as evidence grows.
     """
 
     def __init__(self, width: int, penalty: float = 10.0) -> None:
@@ -77,14 +77,14 @@ class SourceRidge:
         self.products_ = penalty * torch.eye(size, dtype=torch.float64)
         self.targets_ = torch.zeros(size, dtype=torch.float64)
 
-    def weigh(self, heard: Heard) -> Tensor:
-        example, above = self._example(heard.source), heard.reward - heard.mean
-        expected: Tensor = example @ torch.linalg.solve(self.products_, self.targets_)
-        self.products_ = self.products_ + torch.outer(example, example)
-        self.targets_ = self.targets_ + above * example
-        return above - expected
+    def advantage(self, observation: RewardObservation) -> Tensor:
+        features, above_mean = self._features(observation.source), observation.reward - observation.mean
+        expected: Tensor = features @ torch.linalg.solve(self.products_, self.targets_)
+        self.products_ = self.products_ + torch.outer(features, features)
+        self.targets_ = self.targets_ + above_mean * features
+        return above_mean - expected
 
-    def _example(self, source: Encoded) -> Tensor:
+    def _features(self, source: Encoded) -> Tensor:
         length = len(source.ids)
         plain = torch.tensor([1.0, math.log(length), length / 20], dtype=torch.float64)
         return torch.cat([plain, source.states.mean(0).double()])

@@ -1,8 +1,8 @@
-"""Expected loss: what one reward for one drawn translation says about the weights (Kreutzer et al., 2017).
+"""Expected loss: the gradient of one reward for one sampled translation (Kreutzer et al., 2017).
 
-The loss is L = -w * sum_t log p_T(y_t), summed over the tokens that were drawn and not averaged. For expected loss w
-is the reward; with a control variate it is the reward less the mean of those heard so far, for less variance. The
-gradient by the logits is w / T * (p_T - truth), and from there on the way back is that of post-edits.
+The loss is L = -w * sum_t log p_T(y_t), summed over the sampled tokens and not averaged. For expected loss w is the
+reward; with a control variate it is the reward less the mean of the rewards so far, which reduces the variance. The
+gradient by the logits is w / T * (p_T - one-hot(y)); the rest of the backward pass is that of post-edits.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from mtloop.nmt.engine.gradients import Gradient
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Decoded, Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits
-from mtloop.nmt.engine.truncation import WHOLE, Truncation
+from mtloop.nmt.engine.truncation import NO_TRUNCATION, Truncation
 from mtloop.nmt.scopes.scope import NotFinite
 
 
 @dataclass
-class Weighed(Lesson):
-    """A lesson whose way back was gone already, so that its whole gradient could be clipped."""
+class PrecomputedLesson(Lesson):
+    """A lesson whose gradients are already computed, for example to clip them together."""
 
-    found: dict[str, Gradient] = field(default_factory=dict)
+    computed: dict[str, Gradient] = field(default_factory=dict)
 
     def gradients(self) -> dict[str, Gradient]:
-        return self.found
+        return self.computed
 
 
 @torch.no_grad()
@@ -43,48 +43,50 @@ def expected_loss(
     limits: LengthLimits | None = None,
     scope: frozenset[str] = frozenset(),
     extra_bias: Tensor | None = None,
-    cut: Truncation = WHOLE,
+    truncation: Truncation = NO_TRUNCATION,
 ) -> Lesson:
-    """The lesson of one draw. Its `loss` is the mean of -log p_T; its gradient that of -weight * (sum of log p_T).
+    """Return the lesson of one draw: `loss` is the mean of -log p_T, the gradient is that of -weight * sum(log p_T).
 
-    Padding is never drawn and has no share, nor has what `cut` leaves out; an end that `limits` set was not drawn and
-    teaches nothing.
+    Padding and the tokens that `truncation` excludes have probability 0. An end token forced by `limits` was not
+    sampled, and has no gradient.
     """
     ids = list(drawn)
     decoded = model.decode(source, ids)
     logits = model.logits(decoded.states, extra_bias) / temperature
     logits[:, model.target.pad] = -math.inf
-    wanted = torch.arange(len(ids)), torch.tensor(ids)
-    log_probabilities = cut(logits, wanted[1]).log_softmax(-1)
+    sampled = torch.arange(len(ids)), torch.tensor(ids)
+    log_probabilities = truncation(logits, sampled[1]).log_softmax(-1)
     error = log_probabilities.exp()
-    error[wanted] -= 1.0
-    forced = [place for place in range(len(ids)) if limits is not None and limits.loops(ids[:place])]
+    error[sampled] -= 1.0
+    forced = [position for position in range(len(ids)) if limits is not None and limits.is_looping(ids[:position])]
     error[forced] = 0.0
-    counted = log_probabilities[wanted].clone()
+    counted = log_probabilities[sampled].clone()
     counted[forced] = 0.0
-    return Lesson(-float(counted.mean()), wanted[1], decoded, error * (weight / temperature), scope, model)
+    return Lesson(-float(counted.mean()), sampled[1], decoded, error * (weight / temperature), scope, model)
 
 
-def weighed(lesson: Lesson, most: float, pace: float, biased: bool) -> Weighed:
-    """The lesson with its whole gradient clipped to a norm of `most` (0: as it is), to be taken at `pace`.
+def clip_lesson(lesson: Lesson, max_norm: float, learning_rate_scale: float, has_bias: bool) -> PrecomputedLesson:
+    """Return the lesson with its whole gradient clipped to `max_norm` (0: not clipped).
 
-    One norm over all that learns, a second output bias (`biased`) included, as the paper has it.
+    There is one norm over all parameters that learn, as in the paper, including a second output bias (`has_bias`).
     """
     gradients = lesson.gradients()
     squares = [gradient.norm() ** 2 for gradient in gradients.values()]
-    squares += [float(lesson.error.sum(0).pow(2).sum())] if biased else []
+    squares += [float(lesson.error.sum(0).pow(2).sum())] if has_bias else []
     norm = math.sqrt(sum(squares))
     if not math.isfinite(norm):
-        raise NotFinite("the gradient is not finite")
-    factor = most / norm if most and norm > most else 1.0
+        raise NotFinite("the gradient is NaN or infinite")
+    factor = max_norm / norm if max_norm and norm > max_norm else 1.0
     fields = {name: getattr(lesson, name) for name in ("loss", "target", "decoded", "_scope", "_model")}
-    found = {name: gradient.scaled(factor) for name, gradient in gradients.items()}
-    return Weighed(**fields, error=lesson.error * factor, pace=pace, found=found)
+    clipped = {name: gradient.scaled(factor) for name, gradient in gradients.items()}
+    return PrecomputedLesson(
+        **fields, error=lesson.error * factor, learning_rate_scale=learning_rate_scale, computed=clipped
+    )
 
 
-def pointed(model: Marian, wishes: Mapping[str, Tensor], bias: Tensor | None) -> Weighed:
-    """A lesson whose gradient is known without a way back: of some tensors, and of a second output bias."""
-    nowhere = Decoded(torch.empty(0), [], lambda dx, tape: None)
+def lesson_from_gradients(model: Marian, gradients: Mapping[str, Tensor], bias: Tensor | None) -> PrecomputedLesson:
+    """Return a lesson with given gradients: of some tensors, and of a second output bias."""
+    nothing = Decoded(torch.empty(0), [], lambda dx, collector: None)
     error = torch.zeros(0, len(model.target.pieces)) if bias is None else bias[None]
-    found = {name: Gradient(dense=wish) for name, wish in wishes.items()}
-    return Weighed(0.0, torch.empty(0), nowhere, error, frozenset(wishes), model, found=found)
+    computed = {name: Gradient(dense=gradient) for name, gradient in gradients.items()}
+    return PrecomputedLesson(0.0, torch.empty(0), nothing, error, frozenset(gradients), model, computed=computed)

@@ -1,8 +1,8 @@
-"""Ways for a neural translator to try something, and what its reward then says about the weights.
+"""Explorers of a neural model: how a translation is chosen, and how its reward becomes a gradient.
 
-ExpectedLoss(baseline)   draws a translation from the model              nmt-el, nmt-el-cv, nmt-el-ridge, nmt-reinforce
-ZerothOrder(baseline)    the likeliest of a model shaken a little         nmt-szo           (in szo.py)
-SecondTries(drawing)     draws, but what is known of a source first       nmt-el-recall     (in recall.py)
+ExpectedLoss(baseline)      samples from the model               nmt-el, nmt-el-cv, nmt-el-ridge, nmt-reinforce
+ZerothOrder(baseline)       decodes with perturbed weights       nmt-szo           (in zeroth_order.py)
+RepeatedSources(sampling)   samples, or uses earlier rewards     nmt-el-recall     (in repeated_sources.py)
 """
 
 from __future__ import annotations
@@ -16,57 +16,59 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from mtloop.bandits.draws import seed_of
-from mtloop.bandits.neural.baselines import Baseline, Heard, Nothing
+from mtloop.bandits.draws import seed_from
+from mtloop.bandits.neural.baselines import Baseline, NoBaseline, RewardObservation
 from mtloop.bandits.neural.expected_loss import expected_loss
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON, Proposal
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits, sample
-from mtloop.nmt.engine.truncation import WHOLE, Truncation
+from mtloop.nmt.engine.truncation import NO_TRUNCATION, Truncation
 from mtloop.nmt.scopes.scope import NotFinite, Scope, base_of
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A translation, with what probability it was chosen, and what its reward will need to teach."""
+class ExploredTranslation:
+    """A translation, the probability of choosing it (None: unknown), and the memo that learning from it needs."""
 
     ids: tuple[int, ...]
     probability: float | None
-    carried: Mapping[str, JSON]
+    memo: Mapping[str, JSON]
 
 
 @dataclass(frozen=True, eq=False)
 class RewardedProposal:
-    """A proposal and its reward, with the mean of all rewards so far, this one included; `read` reads its source."""
+    """A proposal, its reward, and the mean of all rewards so far, this one included."""
 
     proposal: Proposal
     reward: float
     mean: float
-    read: Callable[[], Encoded]
+    encode_source: Callable[[], Encoded]
 
     @property
-    def draw(self) -> int:
+    def draw_seed(self) -> int:
         return int(str(self.proposal.memo["draw"]))
 
-    def number(self, name: str) -> float:
+    def memo_number(self, name: str) -> float:
         return float(str(self.proposal.memo[name]))
 
 
 class Explorer(Protocol):
-    """Tries something, and makes a lesson of its reward. Its tensors are all it remembers."""
+    """Chooses translations, and turns their rewards into lessons. Its tensors are its whole state."""
 
-    def tries(self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float) -> Tried: ...
+    def explore(
+        self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float
+    ) -> ExploredTranslation: ...
 
     def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
-        """Which way to move, and what the reward weighed, maybe token by token.
+        """Return the lesson and the weight of the reward: one number, or one for each token.
 
-        Raises NotFinite, having learned nothing, where the model is no number.
+        Raise NotFinite, without learning, if the loss is NaN or infinite.
         """
 
-    def hear(self, rewarded: RewardedProposal) -> None:
-        """Take down what was earned, whether it moved the weights or not."""
+    def observe_reward(self, rewarded: RewardedProposal) -> None:
+        """Record a reward, whether it updated the weights or not."""
 
     def tensors(self) -> dict[str, Tensor]: ...
 
@@ -75,86 +77,91 @@ class Explorer(Protocol):
 
 @dataclass
 class ExpectedLoss:
-    """Draws from the model, and makes what earned more than `baseline` expected likelier.
+    """Sample from the model, and make translations with a reward above `baseline` more likely.
 
-    Only a share `explore` of the translations is drawn; the others are the likeliest. Both teach: a reward is weighed
-    by how much likelier its translation was among the draws alone than in this mixture, so that on average the lesson
-    is that of draws. `dropout` leaves out a share of the network's numbers in the lesson, not in the translation.
-    `blame` is how much a reward below the baseline weighs: 0 learns from what went well alone, which does not climb
-    the expected reward any more, but never pushes the model away to where nobody has been. `kl` above 0 ties the model
-    to its base, by the divergence of its odds at the tokens that were drawn.
+    A share `exploration` of the translations is sampled; the others are the most likely ones. Both are learned from: a
+    reward is weighted by p(sampling) / p(mixture) of its translation (importance weighting), so that the expected
+    gradient is that of sampling. `dropout` is the dropout rate of the lesson; the translation is made without dropout.
+    `negative_weight` is the weight of advantages below 0. With 0 only rewards above the baseline are learned from:
+    this no longer follows the gradient of the expected reward, but never pushes the model into unexplored regions.
+    `kl_weight` is the weight of the KL divergence from the base model at the sampled tokens (0: off).
     """
 
-    baseline: Baseline = field(default_factory=Nothing)
-    cut: Truncation = WHOLE
-    explore: float = 1.0
+    baseline: Baseline = field(default_factory=NoBaseline)
+    truncation: Truncation = NO_TRUNCATION
+    exploration: float = 1.0
     dropout: float = 0.0
-    blame: float = 1.0
-    kl: float = 0.0
+    negative_weight: float = 1.0
+    kl_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.explore <= 1:
-            raise InputError(f"explore = {self.explore:g}; expected the share of draws, above 0 and at most 1")
+        if not 0 < self.exploration <= 1:
+            raise InputError(f"exploration = {self.exploration:g}; expected a share, above 0 and at most 1")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout = {self.dropout:g}; expected a share, from 0 to less than 1")
-        if not 0 <= self.blame <= 1:
-            raise InputError(f"blame = {self.blame:g}; expected from 0 (none) to 1 (as much as praise)")
-        if not 0 <= self.kl < math.inf:
-            raise InputError(f"kl = {self.kl:g}; expected 0 (free) or more")
+        if not 0 <= self.negative_weight <= 1:
+            raise InputError(f"negative_weight = {self.negative_weight:g}; expected from 0 to 1")
+        if not 0 <= self.kl_weight < math.inf:
+            raise InputError(f"kl_weight = {self.kl_weight:g}; expected 0 (off) or more")
 
-    def tries(self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float) -> Tried:
-        timid = self.explore < 1 and random.Random(seed_of(seed, "explore")).random() >= self.explore
-        found = sample(scope.model, source, limits, seed, temperature, scope.extra_bias, self.cut, timid)
-        said = self._said(found.log_probability, found.likeliest)
-        carried: dict[str, JSON] = {"temperature": temperature, "log_probability": said, "tokens": list(found.ids)}
-        if self.explore < 1:
-            carried["share"] = math.exp(found.log_probability - said)
-        return Tried(found.ids, math.exp(said), carried)
+    def explore(
+        self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float
+    ) -> ExploredTranslation:
+        exploits = self.exploration < 1 and random.Random(seed_from(seed, "explore")).random() >= self.exploration
+        found = sample(scope.model, source, limits, seed, temperature, scope.extra_bias, self.truncation, exploits)
+        mixed = self._mixed(found.log_probability, found.is_greedy)
+        memo: dict[str, JSON] = {"temperature": temperature, "log_probability": mixed, "tokens": list(found.ids)}
+        if self.exploration < 1:
+            memo["share"] = math.exp(found.log_probability - mixed)
+        return ExploredTranslation(found.ids, math.exp(mixed), memo)
 
-    def _said(self, drawn: float, likeliest: bool) -> float:
-        """The log-probability of saying what would be drawn with a log-probability of `drawn`."""
-        if self.explore == 1:
-            return drawn
-        explored = math.log(self.explore) + drawn
-        return math.log(math.exp(explored) + 1 - self.explore) if likeliest else explored
+    def _mixed(self, sampled: float, most_likely: bool) -> float:
+        """Return the log-probability in the mixture of a translation whose log-probability in sampling is `sampled`."""
+        if self.exploration == 1:
+            return sampled
+        explored = math.log(self.exploration) + sampled
+        return math.log(math.exp(explored) + 1 - self.exploration) if most_likely else explored
 
     def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
-        model, source = scope.model, rewarded.read()
+        model, source = scope.model, rewarded.encode_source()
         if self.dropout:
-            model = model.with_dropout(self.dropout, seed_of(rewarded.draw, "dropout"))
+            model = model.with_dropout(self.dropout, seed_from(rewarded.draw_seed, "dropout"))
             source = model.encode(list(source.ids))
-        lesson = self._study(model, source, limits, rewarded, scope.names, scope.extra_bias)
+        lesson = self._draw_lesson(model, source, limits, rewarded, scope.names, scope.extra_bias)
         if not math.isfinite(lesson.loss):
-            raise NotFinite("the model is no number")
+            raise NotFinite("the loss is NaN or infinite")
         weight = self._weight(rewarded, source, lesson)
         error = lesson.error * weight.float().reshape(-1, 1)
-        return replace(lesson, error=error + self._pull(scope, lesson, limits, rewarded) if self.kl else error), weight
+        if self.kl_weight:
+            error = error + self._kl_gradient(scope, lesson, limits, rewarded)
+        return replace(lesson, error=error), weight
 
     def _weight(self, rewarded: RewardedProposal, source: Encoded, lesson: Lesson) -> Tensor:
-        """What the reward weighs against the baseline, less blame, and as a draw and not as one of a mixture."""
-        heard = Heard(rewarded.reward, rewarded.mean, source, lesson, rewarded.number("temperature"))
-        weight = self.baseline.weigh(heard)
-        weight = torch.where(weight < 0, self.blame * weight, weight)
-        return weight * rewarded.number("share") if "share" in rewarded.proposal.memo else weight
+        """Return the advantage, with negative values scaled, and importance-weighted in a mixture."""
+        temperature = rewarded.memo_number("temperature")
+        observation = RewardObservation(rewarded.reward, rewarded.mean, source, lesson, temperature)
+        weight = self.baseline.advantage(observation)
+        weight = torch.where(weight < 0, self.negative_weight * weight, weight)
+        return weight * rewarded.memo_number("share") if "share" in rewarded.proposal.memo else weight
 
-    def _pull(self, scope: Scope, lesson: Lesson, limits: LengthLimits, rewarded: RewardedProposal) -> Tensor:
-        """The gradient, by the logits, of kl * KL(base || model) summed over the tokens: (p - p of the base) / T."""
+    def _kl_gradient(self, scope: Scope, lesson: Lesson, limits: LengthLimits, rewarded: RewardedProposal) -> Tensor:
+        """The gradient by the logits of kl_weight * KL(base || model), summed over tokens: (p - p of the base) / T."""
         base = base_of(scope)
         ids = base.source.encode(rewarded.proposal.segment.source)
-        anchor = self._study(base, base.encode(ids), limits, rewarded, frozenset(), None)
-        return self.kl * (lesson.error - anchor.error)
+        base_lesson = self._draw_lesson(base, base.encode(ids), limits, rewarded, frozenset(), None)
+        return self.kl_weight * (lesson.error - base_lesson.error)
 
-    def hear(self, rewarded: RewardedProposal) -> None:
-        """The weights are all that remembers."""
+    def observe_reward(self, rewarded: RewardedProposal) -> None:
+        """Do nothing: only the weights keep state."""
 
-    def _study(
+    def _draw_lesson(
         self, model: Marian, source: Encoded, limits: LengthLimits, rewarded: RewardedProposal, names: frozenset[str],
         bias: Tensor | None,
     ) -> Lesson:  # fmt: skip
-        """The draw as a model sees it, with a weight of 1."""
+        """Return the lesson of the draw for a model, with a weight of 1."""
         return expected_loss(
-            model, source, tokens_of(rewarded.proposal), 1.0, temperature=rewarded.number("temperature"),
-            limits=limits, scope=names, extra_bias=bias, cut=self.cut,
+            model, source, tokens_of(rewarded.proposal), 1.0, temperature=rewarded.memo_number("temperature"),
+            limits=limits, scope=names, extra_bias=bias, truncation=self.truncation,
         )  # fmt: skip
 
     def tensors(self) -> dict[str, Tensor]:
@@ -165,7 +172,7 @@ class ExpectedLoss:
 
 
 def tokens_of(proposal: Proposal) -> list[int]:
-    """What was said, as the ids that travel on the proposal."""
+    """Return the token ids of the translation, from the memo of the proposal."""
     tokens = proposal.memo["tokens"]
     assert isinstance(tokens, list)
     return [int(str(token)) for token in tokens]

@@ -1,9 +1,9 @@
-"""A sentence that comes again: say what pleased, and say something else where nothing did.
+"""Repeated sources: repeat the translation with the best reward, or try another one if no reward was good.
 
-A user who gave a translation a bad mark and gets the same one the next day learns that marks are of no use. So what was
-said of each source, and what it earned, is kept. Where the best of it earned enough on average it is said again; where
-not, the likeliest translation that was not tried yet is. What a second try earns against the first is also the clearest
-of lessons: the sentence is the same, and only the translation differs.
+A user who rated a translation as bad should not get the same one again. So the translations of each source are kept
+with their rewards. If the best mean reward is high enough, that translation is repeated; if not, the most likely
+untried translation is chosen. The difference between two rewards of one source is also the clearest signal: the
+sentence is the same, and only the translation differs.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from mtloop.bandits.draws import seed_of
-from mtloop.bandits.neural.baselines import Baseline, Heard
-from mtloop.bandits.neural.explorers import ExpectedLoss, RewardedProposal, Tried, tokens_of
+from mtloop.bandits.draws import seed_from
+from mtloop.bandits.neural.baselines import Baseline, RewardObservation
+from mtloop.bandits.neural.explorers import ExpectedLoss, ExploredTranslation, RewardedProposal, tokens_of
 from mtloop.core.errors import InputError
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits, beam
 from mtloop.nmt.scopes.scope import Scope
 
-NOTES = "notes/"
-ROUNDING = 1e-9  # equal rewards differ from their mean by as little, and that is no lesson
+PREFIX = "notes/"  # of the history's tensors in a delta
+ROUNDING = 1e-9  # a smaller difference of a reward from the mean is a rounding error, and counts as 0
 
 
 @dataclass
-class Earned:
-    """What one translation of one source earned, over all the times it was said."""
+class RewardTotal:
+    """The sum of the rewards of one translation of one source, and their number."""
 
     total: float = 0.0
     times: int = 0
@@ -41,105 +41,108 @@ class Earned:
 
 
 @dataclass
-class Notebook:
-    """What was said of each source, in the order it was first said."""
+class RewardHistory:
+    """The rewarded translations of each source, oldest first."""
 
-    pages_: dict[int, dict[tuple[int, ...], Earned]] = field(default_factory=dict)
+    sources_: dict[int, dict[tuple[int, ...], RewardTotal]] = field(default_factory=dict)
 
-    def page(self, source: Encoded) -> Mapping[tuple[int, ...], Earned]:
-        return self.pages_.get(seed_of(*source.ids), {})
+    def translations(self, source: Encoded) -> Mapping[tuple[int, ...], RewardTotal]:
+        return self.sources_.get(seed_from(*source.ids), {})
 
-    def note(self, source: Encoded, said: Sequence[int], reward: float) -> None:
-        earned = self.pages_.setdefault(seed_of(*source.ids), {}).setdefault(tuple(said), Earned())
-        earned.total += reward
-        earned.times += 1
+    def add(self, source: Encoded, ids: Sequence[int], reward: float) -> None:
+        rewards = self.sources_.setdefault(seed_from(*source.ids), {}).setdefault(tuple(ids), RewardTotal())
+        rewards.total += reward
+        rewards.times += 1
 
     def tensors(self) -> dict[str, Tensor]:
-        lines = [(source, said, earned) for source, page in self.pages_.items() for said, earned in page.items()]
+        rows = [(source, ids, rewards) for source, known in self.sources_.items() for ids, rewards in known.items()]
         numbers = {
-            "source": [source for source, _, _ in lines],
-            "length": [len(said) for _, said, _ in lines],
-            "tokens": [token for _, said, _ in lines for token in said],
-            "times": [earned.times for _, _, earned in lines],
+            "source": [source for source, _, _ in rows],
+            "length": [len(ids) for _, ids, _ in rows],
+            "tokens": [token for _, ids, _ in rows for token in ids],
+            "times": [rewards.times for _, _, rewards in rows],
         }
         found = {name: torch.tensor(values, dtype=torch.int64) for name, values in numbers.items()}
-        return found | {"total": torch.tensor([earned.total for _, _, earned in lines], dtype=torch.float64)}
+        return found | {"total": torch.tensor([rewards.total for _, _, rewards in rows], dtype=torch.float64)}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        self.pages_.clear()
+        self.sources_.clear()
         tokens = iter(tensors["tokens"].tolist())
         columns = (tensors[name].tolist() for name in ("source", "length", "total", "times"))
         for source, length, total, times in zip(*columns, strict=True):
-            self.pages_.setdefault(source, {})[tuple(islice(tokens, length))] = Earned(total, times)
+            self.sources_.setdefault(source, {})[tuple(islice(tokens, length))] = RewardTotal(total, times)
 
 
 @dataclass
-class OwnMean:
-    """A reward weighs what it is above the mean of this very source's, or what `otherwise` says of a new one."""
+class SourceMean:
+    """The baseline is the mean of the earlier rewards of this source; `fallback` is the baseline of a new source."""
 
-    notebook: Notebook
-    otherwise: Baseline
+    history: RewardHistory
+    fallback: Baseline
 
-    def weigh(self, heard: Heard) -> Tensor:
-        page = self.notebook.page(heard.source).values()
-        if not page:
-            return self.otherwise.weigh(heard)
-        mean = sum(earned.total for earned in page) / sum(earned.times for earned in page)
-        above = heard.reward - mean
-        return torch.tensor(above if abs(above) > ROUNDING else 0.0, dtype=torch.float64)
+    def advantage(self, observation: RewardObservation) -> Tensor:
+        earlier = self.history.translations(observation.source).values()
+        if not earlier:
+            return self.fallback.advantage(observation)
+        mean = sum(rewards.total for rewards in earlier) / sum(rewards.times for rewards in earlier)
+        above_mean = observation.reward - mean
+        return torch.tensor(above_mean if abs(above_mean) > ROUNDING else 0.0, dtype=torch.float64)
 
     def tensors(self) -> dict[str, Tensor]:
-        notes = {f"{NOTES}{name}": tensor for name, tensor in self.notebook.tensors().items()}
-        return notes | self.otherwise.tensors()
+        history = {f"{PREFIX}{name}": tensor for name, tensor in self.history.tensors().items()}
+        return history | self.fallback.tensors()
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        notes = {name.removeprefix(NOTES): tensor for name, tensor in tensors.items() if name.startswith(NOTES)}
-        self.notebook.restore(notes)
-        self.otherwise.restore({name: tensor for name, tensor in tensors.items() if not name.startswith(NOTES)})
+        history = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items() if name.startswith(PREFIX)}
+        self.history.restore(history)
+        self.fallback.restore({name: tensor for name, tensor in tensors.items() if not name.startswith(PREFIX)})
 
 
-class SecondTries:
-    """A new source is drawn; one that was met before gets what earned most, if that was `content` or more on average.
+class RepeatedSources:
+    """Samples for a new source; for a known source, repeats the translation with the best mean reward.
 
-    Otherwise it gets the first translation of a search with so many `beams` that was not tried, while there is one.
-    What is said a second time is chosen and not drawn: it teaches by how much it earned above the first, at full
-    weight, which is no step along the gradient of draws, but one away from what failed for this very source.
+    If that reward is below `accept_reward`, a beam search of `beam_size` gives the first untried translation, if there
+    is one. Translations of known sources are chosen and not sampled. Their advantage over the earlier rewards has its
+    full weight: that is not a step along the gradient of the expected reward, but one away from a translation that
+    failed for this source.
     """
 
-    def __init__(self, drawing: ExpectedLoss, content: float = 0.4, beams: int = 8) -> None:
-        """Draws and their lessons are those of `drawing`; its baseline is asked about new sources."""
-        if not 0 <= content <= 1:
-            raise InputError(f"content = {content:g}; expected a mean reward, from 0 to 1")
-        if beams < 1:
-            raise InputError(f"beams = {beams}; expected how many translations are searched for, 1 or more")
-        self.notebook, self.content, self.beams = Notebook(), content, beams
-        self.baseline = OwnMean(self.notebook, drawing.baseline)
-        self.drawing = replace(drawing, baseline=self.baseline)
+    def __init__(self, sampling: ExpectedLoss, accept_reward: float = 0.4, beam_size: int = 8) -> None:
+        """`sampling` samples and makes all lessons; its baseline is used for new sources."""
+        if not 0 <= accept_reward <= 1:
+            raise InputError(f"accept_reward = {accept_reward:g}; expected a mean reward, from 0 to 1")
+        if beam_size < 1:
+            raise InputError(f"beam_size = {beam_size}; expected 1 or more")
+        self.history, self.accept_reward, self.beam_size = RewardHistory(), accept_reward, beam_size
+        self.baseline = SourceMean(self.history, sampling.baseline)
+        self.sampling = replace(sampling, baseline=self.baseline)
 
-    def tries(self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float) -> Tried:
-        page = self.notebook.page(source)
-        if not page:
-            return self.drawing.tries(scope, source, limits, seed, temperature)
-        best = max(page, key=lambda said: page[said].mean)
-        if page[best].mean < self.content:
-            best = next(self._untried(scope, source, limits, page), best)
-        return Tried(best, 1.0, {"temperature": temperature, "tokens": list(best)})
+    def explore(
+        self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float
+    ) -> ExploredTranslation:
+        tried = self.history.translations(source)
+        if not tried:
+            return self.sampling.explore(scope, source, limits, seed, temperature)
+        best = max(tried, key=lambda ids: tried[ids].mean)
+        if tried[best].mean < self.accept_reward:
+            best = next(self._untried(scope, source, limits, tried), best)
+        return ExploredTranslation(best, 1.0, {"temperature": temperature, "tokens": list(best)})
 
     def _untried(
-        self, scope: Scope, source: Encoded, limits: LengthLimits, page: Mapping[tuple[int, ...], Earned]
+        self, scope: Scope, source: Encoded, limits: LengthLimits, tried: Mapping[tuple[int, ...], RewardTotal]
     ) -> Iterator[tuple[int, ...]]:
-        """Translations whose text was not said yet, as a search ranks them; saying nothing is none."""
+        """Translations with a new text, in the order of the beam search; an empty one does not count."""
         model: Marian = scope.model
-        tried = {model.target.decode(said) for said in page} | {""}
-        for found in beam(model, source, self.beams, limits, scope.extra_bias):
-            if model.target.decode(found.ids) not in tried:
+        texts = {model.target.decode(ids) for ids in tried} | {""}
+        for found in beam(model, source, self.beam_size, limits, scope.extra_bias):
+            if model.target.decode(found.ids) not in texts:
                 yield found.ids
 
     def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
-        return self.drawing.lesson(scope, limits, rewarded)
+        return self.sampling.lesson(scope, limits, rewarded)
 
-    def hear(self, rewarded: RewardedProposal) -> None:
-        self.notebook.note(rewarded.read(), tokens_of(rewarded.proposal), rewarded.reward)
+    def observe_reward(self, rewarded: RewardedProposal) -> None:
+        self.history.add(rewarded.encode_source(), tokens_of(rewarded.proposal), rewarded.reward)
 
     def tensors(self) -> dict[str, Tensor]:
         return self.baseline.tensors()

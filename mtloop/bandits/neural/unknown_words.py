@@ -1,7 +1,7 @@
-"""Neural translation by whole words (2017: WNMT): an unknown word is looked up where the decoder looked.
+"""Word-level NMT (2017: WNMT): an unknown word is replaced by the translation of the most attended source word.
 
-WordNMT(learner, unknown)   draws and learns as the learner does, writes unknown words out     wnmt-el
-WordBaseline(model)         the model as it is, greedy                                         wnmt-baseline
+WordNMT(learner, unknown)      samples and learns as the learner does, replaces unknown words     wnmt-el
+WordBaseline(model, unknown)   the unchanged model, greedy                                        wnmt-baseline
 """
 
 from __future__ import annotations
@@ -12,48 +12,48 @@ from pathlib import Path
 
 import torch
 
-from mtloop.bandits.draws import seed_of
+from mtloop.bandits.draws import seed_from
 from mtloop.bandits.neural.bandit_nmt import BanditNMT
 from mtloop.core.types import JSON, Feedback, Learned, Proposal, Reward, Segment
-from mtloop.nmt.adaptive import PIECE, AdaptiveNMT
+from mtloop.nmt.adaptive import MAX_PIECE_TOKENS, AdaptiveNMT
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.vocabulary import SPACE
 from mtloop.nmt.scopes.scope import Frozen
 from mtloop.smt.lexicon import Lexicon
-from mtloop.text.reversible import join, split
+from mtloop.text.reversible import detokenise, tokenise_reversibly
 
 
 @dataclass(frozen=True)
 class UnknownWords:
-    """What to write for `<unk>`: the translation of the source word most looked at, or else that word."""
+    """Replaces `<unk>` by the translation of the most attended source word, or by that word if it has none."""
 
     lexicon: Lexicon | None = None
 
-    def translate(self, steady: AdaptiveNMT, source: str) -> str:
-        """A source of any length, greedily."""
-        found = ((piece, steady.search(piece)[0].ids) for piece in steady.pieces(source))
-        return " ".join(self.write(steady.model, piece, ids) for piece, ids in found)
+    def translate(self, translator: AdaptiveNMT, source: str) -> str:
+        """Translate a source of any length, greedily."""
+        found = ((piece, translator.search(piece)[0].ids) for piece in translator.split_source(source))
+        return " ".join(self.decode(translator.model, piece, ids) for piece, ids in found)
 
-    def write(self, model: Marian, source: str, ids: Sequence[int]) -> str:
-        """The text of ids drawn for a source."""
-        words = self._looked_up(model, source, ids) if model.target.unknown in ids else []
+    def decode(self, model: Marian, source: str, ids: Sequence[int]) -> str:
+        """Return the text of the token ids of a translation."""
+        words = self._replacements(model, source, ids) if model.target.unknown in ids else []
         special = {model.target.end, model.target.pad}
         texts = [model.target.pieces[i].removeprefix(SPACE) for i in ids]
-        kept = [place for place, i in enumerate(ids) if i not in special]
-        return join(words[place] if ids[place] == model.target.unknown else texts[place] for place in kept)
+        kept = [position for position, i in enumerate(ids) if i not in special]
+        return detokenise(words[i] if ids[i] == model.target.unknown else texts[i] for i in kept)
 
     @torch.no_grad()
-    def _looked_up(self, model: Marian, source: str, ids: Sequence[int]) -> list[str]:
-        words = self.lexicon.words.read(source) if self.lexicon else split(source)
-        looks = model.decode(model.encode(model.source.encode(source)), list(ids)).attention
-        places = looks[:, : len(words)].argmax(1).tolist()
-        return [(self.lexicon.lookup(words[place]) if self.lexicon else None) or words[place] for place in places]
+    def _replacements(self, model: Marian, source: str, ids: Sequence[int]) -> list[str]:
+        words = self.lexicon.tokeniser.tokenise_source(source) if self.lexicon else tokenise_reversibly(source)
+        attention = model.decode(model.encode(model.source.encode(source)), list(ids)).attention
+        attended = (words[index] for index in attention[:, : len(words)].argmax(1).tolist())
+        return [(self.lexicon.lookup(word) if self.lexicon else None) or word for word in attended]
 
 
 class WordNMT:
-    """A learner whose unknown words are written out; it learns about the `<unk>` it drew, not the word that was shown.
+    """A learner with unknown words replaced; it learns from the sampled `<unk>`, not from the replacement.
 
-    The text shown depends on where the decoder looked at the time; a number on the proposal vouches for it.
+    The replacement depends on the attention at the time; a checksum in the memo confirms the text of the proposal.
     """
 
     learns_from: tuple[type[Feedback], ...] = (Reward,)
@@ -65,22 +65,22 @@ class WordNMT:
         drawn = replace(self.learner.propose(segment), system=self.method)
         tokens = drawn.memo.get("tokens")
         if not isinstance(tokens, list):
-            return replace(drawn, text=self.unknown.translate(self._steady(), segment.source))
+            return replace(drawn, text=self.unknown.translate(self._translator(), segment.source))
         ids = [int(str(token)) for token in tokens]
-        text = self.unknown.write(self.learner.model, segment.source, ids)
-        return replace(drawn, text=text, memo={**drawn.memo, "check": _check(drawn.memo["draw"], text, tokens)})
+        text = self.unknown.decode(self.learner.model, segment.source, ids)
+        return replace(drawn, text=text, memo={**drawn.memo, "check": _checksum(drawn.memo["draw"], text, tokens)})
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
-        return self.learner.learn(self._drawn(proposal), feedback)
+        return self.learner.learn(self._sampled(proposal), feedback)
 
-    def _drawn(self, proposal: Proposal) -> Proposal:
-        """The proposal as the learner made it; an empty one, which it does not know, where it did not."""
+    def _sampled(self, proposal: Proposal) -> Proposal:
+        """Return the proposal as the learner made it; if it did not, return an empty one, which the learner rejects."""
         memo = dict(proposal.memo)
         check, tokens = memo.pop("check", None), memo.get("tokens")
         if proposal.system == self.method and tokens is None:
             return replace(proposal, system=self.learner.method)
         target = self.learner.model.target
-        if not isinstance(tokens, list) or check != _check(memo.get("draw"), proposal.text, tokens):
+        if not isinstance(tokens, list) or check != _checksum(memo.get("draw"), proposal.text, tokens):
             return Proposal(proposal.segment, "")
         if not all(isinstance(token, int) and 0 <= token < len(target.pieces) for token in tokens):
             return Proposal(proposal.segment, "")
@@ -93,27 +93,37 @@ class WordNMT:
     def load(self, folder: Path) -> None:
         self.learner.load(folder)
 
-    def _steady(self) -> AdaptiveNMT:
-        return AdaptiveNMT(self.learner.scope, updates=0, limits=self.learner.limits, piece=self.learner.piece)
+    def _translator(self) -> AdaptiveNMT:
+        return AdaptiveNMT(
+            self.learner.scope,
+            max_updates=0,
+            limits=self.learner.limits,
+            max_piece_tokens=self.learner.max_piece_tokens,
+        )
 
 
 class WordBaseline:
-    """The model as it is; never learns."""
+    """The unchanged model; never learns."""
 
     learns_from: tuple[type[Feedback], ...] = ()
 
     def __init__(
-        self, model: Marian, unknown: UnknownWords, *, method: str = "wnmt-baseline", piece: int = PIECE
+        self,
+        model: Marian,
+        unknown: UnknownWords,
+        *,
+        method: str = "wnmt-baseline",
+        max_piece_tokens: int = MAX_PIECE_TOKENS,
     ) -> None:
         self.unknown, self.method = unknown, method
-        self._steady = AdaptiveNMT(Frozen(model), updates=0, piece=piece)
+        self._translator = AdaptiveNMT(Frozen(model), max_updates=0, max_piece_tokens=max_piece_tokens)
 
     def propose(self, segment: Segment) -> Proposal:
-        return Proposal(segment, self.unknown.translate(self._steady, segment.source), self.method)
+        return Proposal(segment, self.unknown.translate(self._translator, segment.source), self.method)
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         return Learned()
 
 
-def _check(draw: JSON, text: str, tokens: list[JSON]) -> int:
-    return seed_of(draw, text, tokens)
+def _checksum(draw: JSON, text: str, tokens: list[JSON]) -> int:
+    return seed_from(draw, text, tokens)

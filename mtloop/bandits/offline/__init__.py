@@ -1,1 +1,1 @@
-"""Learning from a log of rewards, without asking anybody again."""
+"""Offline learning from a log of rewards, without new feedback."""

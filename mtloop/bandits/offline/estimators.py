@@ -1,11 +1,11 @@
-"""What a policy is worth, judged by what another one earned (Lawrence et al., 2017), and which way to move.
+"""Off-policy estimators of the value of a policy from logged rewards (Lawrence et al., 2017), with their gradients.
 
-    ips                V = mean of rho * R                             rho = p_new(y) / p_logged(y), at most `cap`
-    reweighted         V = sum of rho * R / sum of rho                 an average: nothing is won by raising all rho
-    doubly-controlled  V = reweighted(R - c * r) + c * mean of r       r: a prediction of the reward, for less variance
+    ips                V = mean of rho * R                            rho = p_new(y) / p_logged(y), at most `max_weight`
+    reweighted         V = sum of rho * R / sum of rho                self-normalised: raising all rho gains nothing
+    doubly-controlled  V = reweighted(R - c * r) + c * mean of r      r: predicted reward, to reduce the variance
 
-A value is a function of log-probabilities; its gradient is one number a translation, by which the gradient of that
-translation's log-probability counts. Of a deterministic log p_logged is 1, and rho the new probability itself.
+A value is a function of log-probabilities. Its gradient is one number per translation, which multiplies the gradient of
+that translation's log-probability. In a deterministic log p_logged is 1, so rho is the new probability.
 """
 
 from __future__ import annotations
@@ -19,74 +19,76 @@ import numpy as np
 from mtloop.bandits.statistical.limsi import Ridge
 from mtloop.bandits.statistical.optimisers import Vector
 
-NONE = np.zeros(0)
+EMPTY = np.zeros(0)
 
 
 @dataclass(frozen=True)
 class LoggedBatch:
-    """Logged translations: log rho, rewards and their predictions; and others, drawn to ask the prediction about.
+    """Log rho, rewards and predicted rewards of logged translations, and the same of new samples.
 
-    `drawn` is log rho of those against the policy they were drawn from: all zero when they are fresh.
+    `sampled` is log rho of the new samples against the policy that sampled them: all zero if the weights are the same.
     """
 
     log_ratios: Vector
     rewards: Vector
-    predicted: Vector = field(default_factory=lambda: NONE)
-    drawn: Vector = field(default_factory=lambda: NONE)
-    drawn_predicted: Vector = field(default_factory=lambda: NONE)
+    predicted: Vector = field(default_factory=lambda: EMPTY)
+    sampled: Vector = field(default_factory=lambda: EMPTY)
+    sampled_predicted: Vector = field(default_factory=lambda: EMPTY)
     control: float = 1.0
-    cap: float = math.inf
+    max_weight: float = math.inf
 
 
 @dataclass(frozen=True)
 class ValueEstimate:
-    """The value, and its derivative by the log-probability of each logged and each drawn translation."""
+    """The value, and its derivative by the log-probability of each logged and each sampled translation."""
 
     value: float
     logged: Vector
-    drawn: Vector = field(default_factory=lambda: NONE)
+    sampled: Vector = field(default_factory=lambda: EMPTY)
 
 
 Estimator = Callable[[LoggedBatch], ValueEstimate]
 
 
-def ratios(log_ratios: Vector, cap: float) -> tuple[Vector, Vector]:
-    """rho, at most `cap`, and its derivative by the log-probability: rho itself, nothing where it is capped.
+def importance_weights(log_ratios: Vector, max_weight: float) -> tuple[Vector, Vector]:
+    """Return rho, at most `max_weight`, and its derivative by the log-probability: rho, or 0 where it is limited.
 
-    >>> [part.round(2).tolist() for part in ratios(np.log([0.5, 8.0]), 2.0)]
+    >>> [part.round(2).tolist() for part in importance_weights(np.log([0.5, 8.0]), 2.0)]
     [[0.5, 2.0], [0.5, 0.0]]
     """
-    ceiling = math.log(cap)
-    value = np.exp(np.minimum(log_ratios, min(ceiling, 700.0)))
-    return value, np.where(log_ratios < ceiling, value, 0.0)
+    max_log = math.log(max_weight)
+    value = np.exp(np.minimum(log_ratios, min(max_log, 700.0)))
+    return value, np.where(log_ratios < max_log, value, 0.0)
 
 
 def ips(batch: LoggedBatch) -> ValueEstimate:
-    value, slope = ratios(batch.log_ratios, batch.cap)
-    return ValueEstimate(float(np.mean(value * batch.rewards)), slope * batch.rewards / len(value))
+    """Inverse propensity scoring."""
+    rho, slope = importance_weights(batch.log_ratios, batch.max_weight)
+    return ValueEstimate(float(np.mean(rho * batch.rewards)), slope * batch.rewards / len(rho))
 
 
 def reweighted(batch: LoggedBatch) -> ValueEstimate:
+    """Self-normalised inverse propensity scoring."""
     return _normalised(batch, batch.rewards)
 
 
 def doubly_controlled(batch: LoggedBatch) -> ValueEstimate:
-    """Predictions are held against their own mean, which costs no value and less variance."""
-    rest = _normalised(batch, batch.rewards - batch.control * batch.predicted)
-    value, slope = ratios(batch.drawn, math.inf)
-    mean = float(batch.drawn_predicted.mean())
-    above = batch.drawn_predicted - mean
-    direct = mean + float(np.mean(value * above))
-    return ValueEstimate(rest.value + batch.control * direct, rest.logged, batch.control * slope * above / len(value))
+    """Self-normalised, with predictions as a control variate; their mean is subtracted, which reduces the variance."""
+    residual = _normalised(batch, batch.rewards - batch.control * batch.predicted)
+    rho, slope = importance_weights(batch.sampled, math.inf)
+    mean = float(batch.sampled_predicted.mean())
+    above_mean = batch.sampled_predicted - mean
+    value = residual.value + batch.control * (mean + float(np.mean(rho * above_mean)))
+    return ValueEstimate(value, residual.logged, batch.control * slope * above_mean / len(rho))
 
 
-def _normalised(batch: LoggedBatch, worth: Vector) -> ValueEstimate:
-    value, slope = ratios(batch.log_ratios, batch.cap)
-    total = value.sum()
-    if not total > 0:  # every logged translation has become impossible
-        return ValueEstimate(0.0, np.zeros_like(value))
-    mean = float(value @ worth / total)
-    return ValueEstimate(mean, slope * (worth - mean) / total)
+def _normalised(batch: LoggedBatch, values: Vector) -> ValueEstimate:
+    rho, slope = importance_weights(batch.log_ratios, batch.max_weight)
+    total = rho.sum()
+    if not total > 0:  # every logged translation has probability 0 now
+        return ValueEstimate(0.0, np.zeros_like(rho))
+    mean = float(rho @ values / total)
+    return ValueEstimate(mean, slope * (values - mean) / total)
 
 
 ESTIMATORS: dict[str, Estimator] = {
@@ -96,33 +98,35 @@ ESTIMATORS: dict[str, Estimator] = {
 }
 
 
-def best_control(log_ratios: Vector, rewards: Vector, predicted: Vector, cap: float) -> float:
-    """The share of the prediction to take off: Cov(rho R, rho r) / Var(rho r), which varies least; 0 if r says nothing.
+def best_control(log_ratios: Vector, rewards: Vector, predicted: Vector, max_weight: float) -> float:
+    """Return the factor c of the predictions r that minimises the variance: Cov(rho R, rho r) / Var(rho r).
+
+    It is 0 if all predictions are equal.
 
     >>> rewards = np.array([0.1, 0.9, 0.5])
     >>> round(best_control(np.zeros(3), rewards, 2 * rewards, 10.0), 3)
     0.5
     """
-    rho, _ = ratios(log_ratios, cap)
-    earned, expected = rho * rewards, rho * predicted
-    spread = float(np.var(expected))
-    return float(np.cov(earned, expected, bias=True)[0, 1]) / spread if spread > 1e-12 else 0.0
+    rho, _ = importance_weights(log_ratios, max_weight)
+    weighted, expected = rho * rewards, rho * predicted
+    variance = float(np.var(expected))
+    return float(np.cov(weighted, expected, bias=True)[0, 1]) / variance if variance > 1e-12 else 0.0
 
 
-def effective(log_ratios: Vector, cap: float) -> float:
-    """How many sentences the weighted ones are worth: (sum of rho)^2 / sum of rho^2.
+def effective_sample_size(log_ratios: Vector, max_weight: float) -> float:
+    """Return the effective sample size: (sum of rho)^2 / sum of rho^2.
 
-    >>> effective(np.zeros(5), 10.0), round(effective(np.array([0.0, -50.0]), 10.0), 3)
+    >>> effective_sample_size(np.zeros(5), 10.0), round(effective_sample_size(np.array([0.0, -50.0]), 10.0), 3)
     (5.0, 1.0)
     """
-    rho, _ = ratios(log_ratios, cap)
+    rho, _ = importance_weights(log_ratios, max_weight)
     square = float(rho @ rho)
     return float(rho.sum()) ** 2 / square if square else 0.0
 
 
 @dataclass
 class RewardRegression:
-    """Which reward to expect of a translation, by its length and its tokens (hashed): ridge regression on the log."""
+    """Predicts the reward of a translation from its length and hashed tokens: ridge regression on the log."""
 
     buckets: int = 128
     ridge: Ridge = field(init=False)
@@ -130,10 +134,10 @@ class RewardRegression:
     def __post_init__(self) -> None:
         self.ridge = Ridge(np.zeros(self.buckets + 2), penalty=1.0)
 
-    def features(self, source: int, tokens: tuple[int, ...]) -> Vector:
-        """`source`: how many tokens the source has."""
+    def features(self, source_length: int, tokens: tuple[int, ...]) -> Vector:
+        """Return the features of a translation; `source_length` is in tokens."""
         counts = np.bincount(np.array(tokens) % self.buckets, minlength=self.buckets) / len(tokens)
-        return np.array([1.0, math.log(len(tokens) / max(source, 1)), *counts])
+        return np.array([1.0, math.log(len(tokens) / max(source_length, 1)), *counts])
 
     def fit(self, examples: Vector, rewards: Vector) -> None:
         for example, reward in zip(examples, rewards, strict=True):

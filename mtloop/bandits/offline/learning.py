@@ -1,4 +1,4 @@
-"""Learning from what others were rewarded for: mini-batches over a log, up the slope of an off-policy estimate."""
+"""Offline learning: mini-batch gradient ascent on an off-policy estimate over a log of rewards."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from mtloop.bandits.draws import seed_of
-from mtloop.bandits.neural.expected_loss import Weighed, expected_loss, weighed
+from mtloop.bandits.draws import seed_from
+from mtloop.bandits.neural.expected_loss import PrecomputedLesson, clip_lesson, expected_loss
 from mtloop.bandits.offline.estimators import ESTIMATORS, LoggedBatch, RewardRegression, ValueEstimate, best_control
 from mtloop.bandits.offline.logs import Logged
 from mtloop.bandits.statistical.optimisers import Vector
@@ -25,123 +25,130 @@ from mtloop.nmt.scopes.scope import NotFinite, Scope
 
 @dataclass(frozen=True)
 class OfflineSettings:
-    """How to learn. `cap` bounds how much likelier than logged a translation may count as (0: any).
+    """Settings of offline learning.
 
-    `clip` is the longest gradient of a batch (0: any); `draws` are translations a source that the prediction of the
-    doubly controlled estimator is asked about.
+    `max_weight` is the maximum importance weight of a translation (0: no maximum). `max_gradient_norm` is the norm at
+    which the gradient of a batch is clipped (0: no clipping). `samples` is the number of translations that the doubly
+    controlled estimator samples per source.
     """
 
     estimator: str = "reweighted"
     epochs: int = 3
-    batch: int = 16
-    cap: float = 10.0
-    clip: float = 1.0
-    draws: int = 1
+    batch_size: int = 16
+    max_weight: float = 10.0
+    max_gradient_norm: float = 1.0
+    samples: int = 1
     seed: int = 1
 
     def __post_init__(self) -> None:
         if self.estimator not in ESTIMATORS:
             raise UnknownName("estimator", self.estimator, ESTIMATORS)
-        if self.estimator != "ips" and self.batch < 2:
-            raise InputError(f"{self.estimator} weighs the translations of a batch against each other: batch 2 or more")
-        for name in ("epochs", "batch", "draws"):
+        if self.estimator != "ips" and self.batch_size < 2:
+            raise InputError(
+                f"estimator {self.estimator} compares the translations of a batch: batch_size must be 2 or more"
+            )
+        for name in ("epochs", "batch_size", "samples"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; expected 1 or more")
-        for name in ("cap", "clip"):
+        for name in ("max_weight", "max_gradient_norm"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(f"{name} is {getattr(self, name):g}; expected a number above 0, or 0 for no bound")
 
     @property
-    def ceiling(self) -> float:
-        return self.cap or math.inf
+    def weight_limit(self) -> float:
+        """The maximum importance weight; infinite if there is none."""
+        return self.max_weight or math.inf
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the log: the mean of the batches' estimates, each before its own update."""
+    """One pass over the log; `value` is the mean of the batches' estimates, each before its update.
+
+    `skipped` is the number of batches without an update, because the gradient was NaN or infinite.
+    """
 
     number: int
     value: float
     updates: int
-    refused: int
+    skipped: int
 
 
 class Offline:
-    """A part of a model, and a log to learn from. The same plan on the same log makes the same model."""
+    """Learns a scope of a model from a log. Equal settings on an equal log give an equal model."""
 
-    def __init__(self, scope: Scope, logs: Sequence[Logged], plan: OfflineSettings | None = None) -> None:
-        self.scope, self.logs, self.plan = scope, logs, plan or OfflineSettings()
+    def __init__(self, scope: Scope, logs: Sequence[Logged], settings: OfflineSettings | None = None) -> None:
+        self.scope, self.logs, self.settings = scope, logs, settings or OfflineSettings()
         self.limits = LengthLimits()
         self.prediction = RewardRegression()
         self.control = 0.0
         self.updates_ = 0
         self._encoded: dict[str, Encoded] = {}
-        if self._doubly:
-            self._predict()
+        if self._doubly_controlled:
+            self._fit_prediction()
 
     @property
     def model(self) -> Marian:
         return self.scope.model
 
     @property
-    def _doubly(self) -> bool:
-        return self.plan.estimator == "doubly-controlled"
+    def _doubly_controlled(self) -> bool:
+        return self.settings.estimator == "doubly-controlled"
 
     def run(self) -> Iterator[Epoch]:
-        """Learn, an epoch at a time."""
-        for number in range(1, self.plan.epochs + 1):
+        """Learn; yield after each epoch."""
+        for number in range(1, self.settings.epochs + 1):
             order = list(self.logs)
-            random.Random(seed_of(self.plan.seed, number)).shuffle(order)
-            batches = [order[start : start + self.plan.batch] for start in range(0, len(order), self.plan.batch)]
+            random.Random(seed_from(self.settings.seed, number)).shuffle(order)
+            size = self.settings.batch_size
+            batches = [order[start : start + size] for start in range(0, len(order), size)]
             before = self.updates_
             values = [self.learn(batch, number) for batch in batches]
-            done = self.updates_ - before
-            yield Epoch(number, float(np.mean(values)), done, len(batches) - done)
+            updates = self.updates_ - before
+            yield Epoch(number, float(np.mean(values)), updates, len(batches) - updates)
 
-    def learn(self, batch: Sequence[Logged], number: int = 0) -> float:
-        """One update; the estimate before it. A gradient that is no number moves nothing."""
-        lessons, estimate = self.look(batch, number)
-        counts = [*estimate.logged, *estimate.drawn]
+    def learn(self, batch: Sequence[Logged], epoch: int = 0) -> float:
+        """Make one update; return the estimate before it. A gradient that is NaN or infinite makes no update."""
+        lessons, estimate = self.estimate(batch, epoch)
+        factors = [*estimate.logged, *estimate.sampled]
         try:
-            self.scope.update(
-                weighed(together(lessons, counts), self.plan.clip, 1.0, self.scope.extra_bias is not None)
-            )
+            max_norm, has_bias = self.settings.max_gradient_norm, self.scope.extra_bias is not None
+            self.scope.update(clip_lesson(join_lessons(lessons, factors), max_norm, 1.0, has_bias))
         except NotFinite:
             self.scope.rollback()
             return estimate.value
-        self.scope.settle()
+        self.scope.commit()
         self.updates_ += 1
         return estimate.value
 
-    def look(self, batch: Sequence[Logged], number: int = 0) -> tuple[list[Lesson], ValueEstimate]:
-        """The lessons of a batch (the logged ones, then the drawn ones), and what they say."""
+    def estimate(self, batch: Sequence[Logged], epoch: int = 0) -> tuple[list[Lesson], ValueEstimate]:
+        """Return the lessons of a batch (logged translations, then new samples), and the estimate of its value."""
         self._encoded = {}
         lessons = [self._lesson(one) for one in batch]
-        asked = self._drawn(batch, number) if self._doubly else []
-        drawn = [self._lesson(one) for one in asked]
-        told = LoggedBatch(
-            np.array([_surprise(*both) for both in zip(lessons, batch, strict=True)]),
+        samples = self._sample(batch, epoch) if self._doubly_controlled else []
+        sampled = [self._lesson(one) for one in samples]
+        logged = LoggedBatch(
+            np.array([_log_ratio(*both) for both in zip(lessons, batch, strict=True)]),
             np.array([one.reward for one in batch]),
             self._predicted(batch),
-            np.zeros(len(asked)),
-            self._predicted(asked),
+            np.zeros(len(samples)),
+            self._predicted(samples),
             self.control,
-            self.plan.ceiling,
+            self.settings.weight_limit,
         )
-        return lessons + drawn, ESTIMATORS[self.plan.estimator](told)
+        return lessons + sampled, ESTIMATORS[self.settings.estimator](logged)
 
     def log_ratios(self, logs: Sequence[Logged]) -> Vector:
-        """By how much likelier, in logarithms, each is now than it was when it was drawn."""
-        found = []
+        """Return log(p now / p when logged) of each translation."""
+        ratios = []
         for one in logs:
             self._encoded = {}
-            found.append(_surprise(self._lesson(one), one))
-        return np.array(found)
+            ratios.append(_log_ratio(self._lesson(one), one))
+        return np.array(ratios)
 
     def _lesson(self, one: Logged) -> Lesson:
         return expected_loss(
             self.model,
-            self._read(one.source),
+            self._encode(one.source),
             one.tokens,
             1.0,
             temperature=one.temperature,
@@ -150,33 +157,35 @@ class Offline:
             extra_bias=self.scope.extra_bias,
         )
 
-    def _read(self, source: str) -> Encoded:
-        """Within a batch a source is read once, whatever is said of it."""
+    def _encode(self, source: str) -> Encoded:
+        """Encode a source; within a batch each source is encoded once."""
         if source not in self._encoded:
             self._encoded[source] = self.model.encode(self.model.source.encode(source))
         return self._encoded[source]
 
-    def _drawn(self, batch: Sequence[Logged], number: int) -> list[Logged]:
-        """Fresh translations of the same sources, by the model as it is."""
+    def _sample(self, batch: Sequence[Logged], epoch: int) -> list[Logged]:
+        """Return new translations of the same sources, sampled with the current weights."""
         return [
-            self._draw(one, seed_of(self.plan.seed, number, *one.tokens, n))
+            self._sample_one(one, seed_from(self.settings.seed, epoch, *one.tokens, n))
             for one in batch
-            for n in range(self.plan.draws)
+            for n in range(self.settings.samples)
         ]
 
-    def _draw(self, one: Logged, seed: int) -> Logged:
-        read = self._read(one.source)
-        found = sample(self.model, read, self.limits, seed, one.temperature, self.scope.extra_bias)
+    def _sample_one(self, one: Logged, seed: int) -> Logged:
+        encoded = self._encode(one.source)
+        found = sample(self.model, encoded, self.limits, seed, one.temperature, self.scope.extra_bias)
         return replace(one, tokens=found.ids, log_probability=found.log_probability)
 
-    def _predict(self) -> None:
-        """Fit the prediction to the log, and find how much of it to take off."""
+    def _fit_prediction(self) -> None:
+        """Fit the prediction to the log, and compute its factor."""
         rewards = np.array([one.reward for one in self.logs])
         self.prediction.fit(self._features(self.logs), rewards)
-        self.control = best_control(self.log_ratios(self.logs), rewards, self._predicted(self.logs), self.plan.ceiling)
+        self.control = best_control(
+            self.log_ratios(self.logs), rewards, self._predicted(self.logs), self.settings.weight_limit
+        )
 
     def _predicted(self, items: Sequence[Logged]) -> Vector:
-        return self.prediction(self._features(items)) if items and self._doubly else np.zeros(len(items))
+        return self.prediction(self._features(items)) if items and self._doubly_controlled else np.zeros(len(items))
 
     def _features(self, items: Sequence[Logged]) -> Vector:
         return np.array(
@@ -185,17 +194,18 @@ class Offline:
 
 
 @torch.no_grad()
-def together(lessons: Sequence[Lesson], counts: Sequence[float]) -> Weighed:
-    """Several lessons as one: each gradient counts as it should, and the products of all lie one below the other."""
-    scaled = [replace(one, error=one.error * float(count)) for one, count in zip(lessons, counts, strict=True) if count]
+def join_lessons(lessons: Sequence[Lesson], factors: Sequence[float]) -> PrecomputedLesson:
+    """Return one lesson whose gradient is the sum of all, each multiplied by its factor."""
+    pairs = zip(lessons, factors, strict=True)
+    scaled = [replace(one, error=one.error * float(factor)) for one, factor in pairs if factor]
     scaled = scaled or [replace(lessons[0], error=torch.zeros_like(lessons[0].error))]
-    found: dict[str, Gradient] = {}
+    totals: dict[str, Gradient] = {}
     for lesson in scaled:
         for name, gradient in lesson.gradients().items():
-            _add(found.setdefault(name, Gradient()), gradient)
+            _add(totals.setdefault(name, Gradient()), gradient)
     first = scaled[0]
     error, target = torch.cat([one.error for one in scaled]), torch.cat([one.target for one in scaled])
-    return Weighed(first.loss, target, first.decoded, error, first._scope, first._model, found=found)
+    return PrecomputedLesson(first.loss, target, first.decoded, error, first._scope, first._model, computed=totals)
 
 
 def _add(total: Gradient, gradient: Gradient) -> None:
@@ -205,5 +215,5 @@ def _add(total: Gradient, gradient: Gradient) -> None:
         total.dense = gradient.dense if total.dense is None else total.dense + gradient.dense
 
 
-def _surprise(lesson: Lesson, one: Logged) -> float:
+def _log_ratio(lesson: Lesson, one: Logged) -> float:
     return -lesson.loss * len(one.tokens) - one.log_probability

@@ -1,1 +1,1 @@
-"""Statistical learners from rewards."""
+"""Statistical learners that learn from rewards."""

@@ -1,9 +1,9 @@
-"""A statistical translator whose log-linear weights learn from rewards alone (Sokolov et al., 2015 and 2016).
+"""A statistical learner whose log-linear weights learn from rewards only (Sokolov et al., 2015 and 2016).
 
-    BanditSMT(engine, ExpectedLoss(size))   draws from the n-best list          smt-el-cv
-    BanditSMT(engine, ZerothOrder(spread))  the best under shaken weights       smt-szo-cv-adam
+    BanditSMT(engine, NBestExpectedLoss())    samples from the n-best list         smt-el-cv
+    BanditSMT(engine, WeightPerturbation())   decodes with perturbed weights       smt-szo-cv-adam
 
-Either way a proposal carries a direction; the weights climb along it by what the reward is above the mean so far.
+The memo of a proposal holds a direction. The weights move along it, in proportion to the reward less the mean so far.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mtloop.bandits.statistical.control_variate import Rewards
 from mtloop.bandits.statistical.draw_log import DrawLog
 from mtloop.bandits.statistical.optimisers import Optimiser, Vector
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
-from mtloop.smt.engine import FEATURES, LONGEST, Thot
+from mtloop.smt.engine import FEATURES, MAX_WORDS, Thot
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A translation and where its reward points: the gradient of the expected reward is reward times `direction`."""
+class SampledTranslation:
+    """A translation and its direction: the gradient of the expected reward is the reward times `direction`."""
 
     text: str
     direction: Vector
@@ -33,61 +33,62 @@ class Drawn:
 
 
 class WeightExplorer(Protocol):
-    """Tries something; None where the source gives nothing to try. Leaves the engine's weights as they were."""
+    """Chooses a translation; returns None for a source that is empty or too long. Keeps the engine's weights."""
 
-    def __call__(self, engine: Thot, source: str, rng: random.Random) -> Drawn | None: ...
+    def __call__(self, engine: Thot, source: str, rng: random.Random) -> SampledTranslation | None: ...
 
 
 @dataclass(frozen=True)
 class NBestExpectedLoss:
-    """Draws one of the `size` best, p(y) ~ exp(w phi(y) / temperature); the direction is phi(y) - E[phi], over T."""
+    """Samples from the n-best list: p(y) ~ exp(w phi(y) / T); the direction is (phi(y) - E[phi]) / T."""
 
-    size: int = 50
+    nbest_size: int = 50
     temperature: float = 1.0
 
-    def __call__(self, engine: Thot, source: str, rng: random.Random) -> Drawn | None:
-        if not 0 < len(engine.words.read(source)) <= LONGEST:
+    def __call__(self, engine: Thot, source: str, rng: random.Random) -> SampledTranslation | None:
+        if not 0 < len(engine.tokeniser.tokenise_source(source)) <= MAX_WORDS:
             return None
-        texts, rows = zip(*engine.nbest(source, self.size), strict=True)
-        features = np.array([values_of(row) for row in rows])
-        chances = shares(features, values_of(engine.weights), self.temperature)
-        chosen = rng.choices(range(len(texts)), chances.tolist())[0]
-        return Drawn(texts[chosen], climb(features, chances, chosen, self.temperature), float(chances[chosen]))
+        texts, rows = zip(*engine.nbest(source, self.nbest_size), strict=True)
+        features = np.array([vector_of(row) for row in rows])
+        probabilities = softmax(features, vector_of(engine.weights), self.temperature)
+        chosen = rng.choices(range(len(texts)), probabilities.tolist())[0]
+        direction = score_gradient(features, probabilities, chosen, self.temperature)
+        return SampledTranslation(texts[chosen], direction, float(probabilities[chosen]))
 
 
 @dataclass(frozen=True)
 class WeightPerturbation:
-    """Translates with the weights moved by `spread` times a standard Gaussian vector, which is the direction."""
+    """Adds `perturbation_scale` times a standard Gaussian vector to the weights; that vector is the direction."""
 
-    spread: float = 1.0
+    perturbation_scale: float = 1.0
 
-    def __call__(self, engine: Thot, source: str, rng: random.Random) -> Drawn | None:
-        if not engine.words.read(source):
+    def __call__(self, engine: Thot, source: str, rng: random.Random) -> SampledTranslation | None:
+        if not engine.tokeniser.tokenise_source(source):
             return None
         kept, direction = engine.weights, np.array([rng.gauss(0.0, 1.0) for _ in FEATURES])
         try:
-            engine.weights = named(values_of(kept) + self.spread * direction)
-            return Drawn(engine.translate(source), direction)
+            engine.weights = weights_by_name(vector_of(kept) + self.perturbation_scale * direction)
+            return SampledTranslation(engine.translate(source), direction)
         finally:
             engine.weights = kept
 
 
-def shares(features: Vector, weights: Vector, temperature: float = 1.0) -> Vector:
-    """The probability of each candidate."""
+def softmax(features: Vector, weights: Vector, temperature: float = 1.0) -> Vector:
+    """Return the probability of each candidate."""
     scores = features @ weights / temperature
-    chances = np.exp(scores - scores.max())
-    return np.asarray(chances / chances.sum())
+    exponentials = np.exp(scores - scores.max())
+    return np.asarray(exponentials / exponentials.sum())
 
 
-def climb(features: Vector, chances: Vector, chosen: int, temperature: float = 1.0) -> Vector:
-    """The gradient of the chosen candidate's log-probability by the weights."""
-    return np.asarray((features[chosen] - chances @ features) / temperature)
+def score_gradient(features: Vector, probabilities: Vector, chosen: int, temperature: float = 1.0) -> Vector:
+    """Return the gradient of the chosen candidate's log-probability by the weights."""
+    return np.asarray((features[chosen] - probabilities @ features) / temperature)
 
 
 class BanditSMT:
-    """Weights that learn. What teaches nothing is said as for neural learners (see `BanditNMT`).
+    """Learns the log-linear weights. `BanditNMT` lists the reasons for rejected rewards.
 
-    `control`: rewards weigh what they are above their running mean, the current one included.
+    `control` subtracts the running mean of the rewards, the current one included.
     """
 
     learns_from: tuple[type[Feedback], ...] = (Reward,)
@@ -103,51 +104,54 @@ class BanditSMT:
         seed: int = 1,
     ) -> None:
         self.engine, self.explorer, self.optimiser, self.method = engine, explorer, optimiser, method
-        self.ledger_ = DrawLog(method, seed, Rewards(control))
-        self.weights_ = values_of(engine.weights)
+        self.draw_log_ = DrawLog(method, seed, Rewards(control))
+        self.weights_ = vector_of(engine.weights)
 
     def propose(self, segment: Segment) -> Proposal:
-        drawn = self.explorer(self.engine, segment.source, random.Random(self.ledger_.draw(segment)))
+        drawn = self.explorer(self.engine, segment.source, random.Random(self.draw_log_.next_seed(segment)))
         if drawn is None:
             return Proposal(segment, self.engine.translate(segment.source), self.method)
-        memo = self.ledger_.signed(segment, drawn.text, {"direction": drawn.direction.tolist()})
+        memo = self.draw_log_.signed_memo(segment, drawn.text, {"direction": drawn.direction.tolist()})
         return Proposal(segment, drawn.text, self.method, drawn.probability, memo=memo)
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
-        if (reason := self.ledger_.refusal(proposal, feedback)) is not None:
+        if (reason := self.draw_log_.rejection(proposal, feedback)) is not None:
             return Learned(rejected=reason)
         assert isinstance(feedback, Reward)
-        weight = self.ledger_.hear(proposal, feedback.value)
-        return self._move(np.array(proposal.memo["direction"], dtype=float), weight)
+        weight = self.draw_log_.record_reward(proposal, feedback.value)
+        return self._update(np.array(proposal.memo["direction"], dtype=float), weight)
 
-    def _move(self, direction: Vector, weight: float) -> Learned:
+    def _update(self, direction: Vector, weight: float) -> Learned:
         kept = self.optimiser.state
-        moved = self.weights_ + self.optimiser.step(weight * direction)
-        if not np.isfinite(moved).all():
+        updated = self.weights_ + self.optimiser.step(weight * direction)
+        if not np.isfinite(updated).all():
             self.optimiser.state = kept
             return Learned(rejected="not finite")
-        self._become(moved)
+        self._set_weights(updated)
         return Learned(1, info={"weight": float(f"{weight:.4g}")})
 
-    def _become(self, weights: Vector) -> None:
-        """The engine keeps every weight a little off zero; what is learned on is what it has."""
-        self.engine.weights = named(weights)
-        self.weights_ = values_of(self.engine.weights)
+    def _set_weights(self, weights: Vector) -> None:
+        """Set the engine's weights and read them back: the engine keeps every weight slightly off zero."""
+        self.engine.weights = weights_by_name(weights)
+        self.weights_ = vector_of(self.engine.weights)
 
     def save(self, folder: Path) -> None:
         optimiser = [vector.tolist() for vector in self.optimiser.state]
-        self.ledger_.write(folder, self.engine.fingerprint, {"weights": self.weights_.tolist(), "optimiser": optimiser})
+        self.draw_log_.write(
+            folder, self.engine.fingerprint, {"weights": self.weights_.tolist(), "optimiser": optimiser}
+        )
 
     def load(self, folder: Path) -> None:
-        learned = self.ledger_.read(folder, self.engine.fingerprint)
-        self._become(np.array(learned["weights"], dtype=float))
+        learned = self.draw_log_.read(folder, self.engine.fingerprint)
+        self._set_weights(np.array(learned["weights"], dtype=float))
         self.optimiser.state = [np.array(vector, dtype=float) for vector in learned["optimiser"]]
 
 
-def values_of(weights: Mapping[str, float]) -> Vector:
-    """Features or weights as a vector."""
+def vector_of(weights: Mapping[str, float]) -> Vector:
+    """Return features or weights as a vector."""
     return np.array([weights[name] for name in FEATURES], dtype=float)
 
 
-def named(values: Sequence[float] | Vector) -> dict[str, float]:
+def weights_by_name(values: Sequence[float] | Vector) -> dict[str, float]:
+    """Return a vector of weights by feature name."""
     return dict(zip(FEATURES, map(float, values), strict=True))

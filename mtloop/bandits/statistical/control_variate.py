@@ -1,4 +1,4 @@
-"""What a reward weighs: itself, or what it is above those heard before (a control variate)."""
+"""The advantage of a reward: the reward itself, or its difference from the running mean (a control variate)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 @dataclass
 class Rewards:
-    """The rewards heard so far. With `control` one weighs what it is above their mean, itself included.
+    """Number and sum of the rewards so far. `control` subtracts their mean, which includes the current reward.
 
     >>> rewards = Rewards(control=True)
-    >>> [rewards.weigh(reward) for reward in (0.5, 1.0, 0.0)]
+    >>> [rewards.advantage(reward) for reward in (0.5, 1.0, 0.0)]
     [0.0, 0.25, -0.5]
     """
 
     control: bool = False
-    heard_: int = 0
+    count_: int = 0
     total_: float = 0.0
 
-    def weigh(self, reward: float) -> float:
-        self.heard_ += 1
+    def advantage(self, reward: float) -> float:
+        """Add a reward; return its advantage."""
+        self.count_ += 1
         self.total_ += reward
-        return reward - self.total_ / self.heard_ if self.control else reward
+        return reward - self.total_ / self.count_ if self.control else reward

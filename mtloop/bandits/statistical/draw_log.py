@@ -1,4 +1,4 @@
-"""Which draws are a learner's own, which were rewarded, and what it heard: what all statistical bandits share."""
+"""The draws of a bandit learner, those already rewarded, and the rewards so far; shared by all bandit learners."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mtloop.bandits.draws import key_of, seed_of
+from mtloop.bandits.draws import draw_key, seed_from
 from mtloop.bandits.statistical.control_variate import Rewards
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
@@ -19,65 +19,65 @@ STATE = "bandit.json"
 
 @dataclass
 class DrawLog:
-    """Signs proposals, and knows its own again when their rewards come."""
+    """Signs proposals, and recognises them when their rewards arrive."""
 
     method: str
     seed: int = 1
     rewards_: Rewards = field(default_factory=Rewards)
     rewarded_: set[int] = field(default_factory=set)
 
-    def draw(self, segment: Segment) -> int:
-        """The seed of the next draw: by source and not by id, so that the same comes through a service."""
-        return seed_of(self.seed, self.rewards_.heard_, segment.source)
+    def next_seed(self, segment: Segment) -> int:
+        """Return the seed of the next draw; it depends on the source, not the id, so it is the same over a service."""
+        return seed_from(self.seed, self.rewards_.count_, segment.source)
 
-    def signed(self, segment: Segment, text: str, carried: Mapping[str, JSON]) -> Fields:
-        """What travels on the proposal."""
-        draw = self.draw(segment)
-        return {"draw": draw, "heard": self.rewards_.heard_, **carried, "signature": _check(draw, text, carried)}
+    def signed_memo(self, segment: Segment, text: str, memo: Mapping[str, JSON]) -> Fields:
+        """Return the memo of a proposal, with its seed and signature."""
+        seed = self.next_seed(segment)
+        return {"draw": seed, "rewards": self.rewards_.count_, **memo, "signature": _signature(seed, text, memo)}
 
-    def refusal(self, proposal: Proposal, feedback: Feedback) -> str | None:
-        """Why an answer teaches nothing (see `BanditNMT` for the reasons)."""
+    def rejection(self, proposal: Proposal, feedback: Feedback) -> str | None:
+        """Return the reason why feedback is not learned from (see `BanditNMT`), or None."""
         if not isinstance(feedback, Reward):
             return f"learns from rewards, not from {type(feedback).__name__}"
-        if not 0 <= feedback.value <= 1:  # also when it is no number
+        if not 0 <= feedback.value <= 1:  # also NaN
             return "reward out of range"
         if proposal.system == self.method and "draw" not in proposal.memo:
             return "not drawn"
         if not self._is_own(proposal):
             return "unknown proposal"
-        return "rewarded before" if key_of(proposal) in self.rewarded_ else None
+        return "rewarded before" if draw_key(proposal) in self.rewarded_ else None
 
-    def hear(self, proposal: Proposal, reward: float) -> float:
-        """Take down a reward; what it weighs."""
-        self.rewarded_.add(key_of(proposal))
-        return self.rewards_.weigh(reward)
+    def record_reward(self, proposal: Proposal, reward: float) -> float:
+        """Record a reward; return its advantage."""
+        self.rewarded_.add(draw_key(proposal))
+        return self.rewards_.advantage(reward)
 
     def _is_own(self, proposal: Proposal) -> bool:
-        carried = dict(proposal.memo)
-        draw, heard, signature = (carried.pop(name, None) for name in ("draw", "heard", "signature"))
-        if not isinstance(heard, int) or heard > self.rewards_.heard_:
+        memo = dict(proposal.memo)
+        seed, count, signature = (memo.pop(name, None) for name in ("draw", "rewards", "signature"))
+        if not isinstance(count, int) or count > self.rewards_.count_:
             return False
-        made = draw == seed_of(self.seed, heard, proposal.segment.source)
-        return made and signature == _check(draw, proposal.text, carried)
+        drawn_here = seed == seed_from(self.seed, count, proposal.segment.source)
+        return drawn_here and signature == _signature(seed, proposal.text, memo)
 
     def write(self, folder: Path, model: str, learned: Mapping[str, Any]) -> None:
-        """A snapshot: what was heard, and what the learner made of it."""
-        state = {"method": self.method, "model": model, "heard": self.rewards_.heard_, "total": self.rewards_.total_}
+        """Write a snapshot: the rewards so far, and the state `learned` of the learner."""
+        state = {"method": self.method, "model": model, "rewards": self.rewards_.count_, "total": self.rewards_.total_}
         write_text(folder / STATE, json.dumps(state | {"rewarded": sorted(self.rewarded_), "learned": dict(learned)}))
 
     def read(self, folder: Path, model: str) -> dict[str, Any]:
-        """Take up a snapshot of this method on this model; what the learner had made of it."""
+        """Restore a snapshot of this method on this model; return the state of the learner."""
         try:
             state = json.loads((folder / STATE).read_text(encoding="utf-8"))
-            of = state["method"], state["model"]
+            owner = state["method"], state["model"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"not a snapshot of a statistical bandit: {error}", path=folder / STATE) from error
-        if of != (self.method, model):
-            raise InputError(f"is of method {of[0]} on model {of[1]}", path=folder / STATE)
-        self.rewards_.heard_, self.rewards_.total_ = state["heard"], state["total"]
+        if owner != (self.method, model):
+            raise InputError(f"belongs to method {owner[0]} on model {owner[1]}", path=folder / STATE)
+        self.rewards_.count_, self.rewards_.total_ = state["rewards"], state["total"]
         self.rewarded_ = set(state["rewarded"])
         return dict(state["learned"])
 
 
-def _check(draw: JSON, text: str, carried: Mapping[str, JSON]) -> int:
-    return seed_of(draw, text, json.dumps(dict(carried), sort_keys=True))
+def _signature(seed: JSON, text: str, memo: Mapping[str, JSON]) -> int:
+    return seed_from(seed, text, json.dumps(dict(memo), sort_keys=True))

@@ -1,11 +1,11 @@
-"""LIMSI's entry of 2017: a regression that predicts rewards picks among candidates, UCB1 picks between it and the seed.
+"""LIMSI's system of 2017: a regression on rewards reranks candidates; UCB1 chooses between it and the seed system.
 
-The paper says little of the variants; here `sampling` draws the system in proportion to UCB1's upper bounds, and
-`select` fits the regression to every other reward and lets UCB1 hear the rest, which the regression has not seen.
+The paper does not describe the variants in detail. Here `sampling` samples the system in proportion to UCB1's upper
+bounds. `select` fits the regression to every other reward, and gives UCB1 the rest, which the regression has not seen.
 
-Two things keep a regression on a few thousand rewards from harm. It reads what all candidates of a sentence have in
-common apart from how one differs from them: what makes sentences easy does not make a candidate good. And it begins by
-ranking candidates as the seed system does, so that it departs from it only as far as rewards give reason to.
+Two measures protect a regression on a few thousand rewards. It has separate features for the mean of all candidates of
+a sentence and for the difference of one candidate from it: an easy sentence does not make a candidate good. And its
+prior ranks candidates as the seed system does, so it departs from that ranking only as far as the rewards support it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from typing import Literal
 
 import numpy as np
 
-from mtloop.bandits.statistical.bandit_smt import values_of
+from mtloop.bandits.statistical.bandit_smt import vector_of
 from mtloop.bandits.statistical.draw_log import DrawLog
 from mtloop.bandits.statistical.optimisers import Vector
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
-from mtloop.smt.engine import FEATURES, LONGEST, Thot
+from mtloop.smt.engine import FEATURES, MAX_WORDS, Thot
 
 Variant = Literal["ucb1", "sampling", "select"]
 ARMS = ("seed", "adapted")
-FAITH = 0.1  # reward for a unit of the seed's score, a word: how the regression ranks before it has heard anything
+PRIOR_SCALE = 0.1  # predicted reward for a unit of the seed's score per word, before the first reward
 
 
 @dataclass
 class Ridge:
-    """Least squares with a penalty on what departs from `prior`, one example at a time.
+    """Least squares with a penalty on the distance from `prior`; examples are added one at a time.
 
     >>> ridge = Ridge(np.zeros(2), penalty=1e-9)
     >>> for x, y in [((1.0, 0.0), 0.5), ((0.0, 2.0), 1.0)]:
@@ -57,10 +57,10 @@ class Ridge:
         return np.asarray(examples @ (self.prior + np.linalg.solve(self.products_, self.targets_)))
 
 
-def described(features: Vector) -> Vector:
-    """Each candidate as the regression reads it: one, what all of them are like on average, how this one differs.
+def candidate_features(features: Vector) -> Vector:
+    """Return the features of each candidate: 1, the mean of all candidates, and the difference from that mean.
 
-    >>> described(np.array([[1.0, 2.0], [3.0, 2.0]])).tolist()
+    >>> candidate_features(np.array([[1.0, 2.0], [3.0, 2.0]])).tolist()
     [[1.0, 2.0, 2.0, -1.0, 0.0], [1.0, 2.0, 2.0, 1.0, 0.0]]
     """
     common = features.mean(axis=0)
@@ -68,56 +68,58 @@ def described(features: Vector) -> Vector:
     return np.hstack([same, features - common])
 
 
-def bounds(sums: Vector, counts: Vector) -> Vector:
-    """UCB1's upper bound of each arm: mean + sqrt(2 ln t / n); an arm not tried yet has no bound.
+def upper_bounds(sums: Vector, counts: Vector) -> Vector:
+    """Return UCB1's upper bound of each arm: mean + sqrt(2 ln t / n), infinite for an arm without rewards.
 
-    >>> bounds(np.array([1.0, 0.0]), np.array([2.0, 0.0])).round(3).tolist()
+    >>> upper_bounds(np.array([1.0, 0.0]), np.array([2.0, 0.0])).round(3).tolist()
     [1.333, inf]
     """
-    tried = np.maximum(counts, 1)
-    spread = np.sqrt(2 * math.log(max(counts.sum(), 1)) / tried)
-    return np.where(counts > 0, sums / tried + spread, np.inf)
+    at_least_one = np.maximum(counts, 1)
+    width = np.sqrt(2 * math.log(max(counts.sum(), 1)) / at_least_one)
+    return np.where(counts > 0, sums / at_least_one + width, np.inf)
 
 
 class Limsi:
-    """Two systems over one engine, whose own weights never change. Refuses rewards as `BanditNMT` does."""
+    """Two systems over one engine, whose weights never change. Rejects rewards for the same reasons as `BanditNMT`."""
 
     learns_from: tuple[type[Feedback], ...] = (Reward,)
 
-    def __init__(self, engine: Thot, *, variant: Variant = "ucb1", ridge: float, size: int = 50, seed: int = 1) -> None:
-        self.engine, self.variant, self.size, self.method = engine, variant, size, f"limsi-{variant}"
-        self.ledger_ = DrawLog(self.method, seed)
-        ranking = FAITH * values_of(engine.weights)
-        self.ridge_ = Ridge(np.concatenate([np.zeros(1 + len(FEATURES)), ranking]), ridge)
+    def __init__(
+        self, engine: Thot, *, variant: Variant = "ucb1", ridge_penalty: float, nbest_size: int = 50, seed: int = 1
+    ) -> None:
+        self.engine, self.variant, self.nbest_size, self.method = engine, variant, nbest_size, f"limsi-{variant}"
+        self.draw_log_ = DrawLog(self.method, seed)
+        seed_ranking = PRIOR_SCALE * vector_of(engine.weights)
+        self.ridge_ = Ridge(np.concatenate([np.zeros(1 + len(FEATURES)), seed_ranking]), ridge_penalty)
         self.sums_, self.counts_ = np.zeros(len(ARMS)), np.zeros(len(ARMS))
 
     def propose(self, segment: Segment) -> Proposal:
-        length = len(self.engine.words.read(segment.source))
-        if not 0 < length <= LONGEST:
+        length = len(self.engine.tokeniser.tokenise_source(segment.source))
+        if not 0 < length <= MAX_WORDS:
             return Proposal(segment, self.engine.translate(segment.source), self.method)
-        texts, rows = zip(*self.engine.nbest(segment.source, self.size), strict=True)
-        examples = described(np.array([values_of(row) for row in rows]) / length)
-        picks = (0, int(self.ridge_.predict(examples).argmax()))
-        chances = self.chances()
-        arm = random.Random(self.ledger_.draw(segment)).choices(range(len(ARMS)), chances.tolist())[0]
-        text = texts[picks[arm]]
-        said = float(sum(chances[other] for other in range(len(ARMS)) if texts[picks[other]] == text))
-        memo = self.ledger_.signed(segment, text, {"arm": ARMS[arm], "example": examples[picks[arm]].tolist()})
-        return Proposal(segment, text, self.method, said if self.variant == "sampling" else None, memo=memo)
+        texts, rows = zip(*self.engine.nbest(segment.source, self.nbest_size), strict=True)
+        examples = candidate_features(np.array([vector_of(row) for row in rows]) / length)
+        choices = (0, int(self.ridge_.predict(examples).argmax()))
+        probabilities = self.probabilities()
+        arm = random.Random(self.draw_log_.next_seed(segment)).choices(range(len(ARMS)), probabilities.tolist())[0]
+        text = texts[choices[arm]]
+        probability = float(sum(probabilities[other] for other in range(len(ARMS)) if texts[choices[other]] == text))
+        memo = self.draw_log_.signed_memo(segment, text, {"arm": ARMS[arm], "example": examples[choices[arm]].tolist()})
+        return Proposal(segment, text, self.method, probability if self.variant == "sampling" else None, memo=memo)
 
-    def chances(self) -> Vector:
-        """The probability of each system; without sampling, all of it on the first with the highest bound."""
-        upper = bounds(self.sums_, self.counts_)
+    def probabilities(self) -> Vector:
+        """Return the probability of each system; without sampling, 1 for the first one with the highest bound."""
+        upper = upper_bounds(self.sums_, self.counts_)
         if self.variant == "sampling" and np.isfinite(upper).all() and upper.sum() > 0:
             return np.asarray(upper / upper.sum())
         return np.asarray(np.eye(len(ARMS))[int(upper.argmax())])
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
-        if (reason := self.ledger_.refusal(proposal, feedback)) is not None:
+        if (reason := self.draw_log_.rejection(proposal, feedback)) is not None:
             return Learned(rejected=reason)
         assert isinstance(feedback, Reward)
-        even = self.ledger_.rewards_.heard_ % 2 == 0
-        self.ledger_.hear(proposal, feedback.value)
+        even = self.draw_log_.rewards_.count_ % 2 == 0
+        self.draw_log_.record_reward(proposal, feedback.value)
         if self.variant != "select" or even:
             self.ridge_.add(np.array(proposal.memo["example"], dtype=float), feedback.value)
         if self.variant != "select" or not even:
@@ -129,11 +131,11 @@ class Limsi:
     def save(self, folder: Path) -> None:
         kept = {name: getattr(self, f"{name}_").tolist() for name in ("sums", "counts")}
         fitted = {name: getattr(self.ridge_, f"{name}_").tolist() for name in ("products", "targets")}
-        self.ledger_.write(folder, self.engine.fingerprint, kept | fitted)
+        self.draw_log_.write(folder, self.engine.fingerprint, kept | fitted)
 
     def load(self, folder: Path) -> None:
-        learned = {name: np.array(v) for name, v in self.ledger_.read(folder, self.engine.fingerprint).items()}
+        learned = {name: np.array(v) for name, v in self.draw_log_.read(folder, self.engine.fingerprint).items()}
         if learned["products"].shape != self.ridge_.products_.shape:
-            raise InputError("is of a regression on other features; begin again", path=folder)
+            raise InputError("holds a regression on other features; start a new run", path=folder)
         self.sums_, self.counts_ = learned["sums"], learned["counts"]
         self.ridge_.products_, self.ridge_.targets_ = learned["products"], learned["targets"]

@@ -1,4 +1,4 @@
-"""The names of the 2017 shared task's own client, over this one, so that code written for it runs.
+"""The interface of the 2017 shared task's client, implemented with `mtloop.client`, so that old programs run.
 
     from mtloop.client import wmt_client_python
     from mtloop.client.wmt_client_python.rest import ApiException
@@ -7,11 +7,11 @@
     wmt_client_python.configuration.api_key["x-api-key"] = key
     api = wmt_client_python.SharedTaskApi()
 
-or, with not a line changed: `python -m mtloop.client.wmt_client_python program.py ARGUMENTS`.
+or, without any change to the program: `python -m mtloop.client.wmt_client_python program.py ARGUMENTS`.
 
-In 2017 an address was that of one task, and the service knew one stream a key. Here the address is the task's; where
-it names none, the service's only task is meant. The stream is the newest run of the key in that task, started when
-there is none.
+In 2017 each task had its own address, and each key had one stream. Here `configuration.host` is the address of a task.
+If it has no task name, the service must have exactly one task. The stream is the newest run of the key in that task; a
+run is started if there is none.
 """
 
 from mtloop.client.wmt_client_python.api import SharedTaskApi

@@ -1,4 +1,4 @@
-"""Runs a program of 2017 as it is: `import wmt_client_python` in it finds this package."""
+"""Run an unchanged program of 2017: its `import wmt_client_python` imports this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME = "wmt_client_python"
 
 
 def main(arguments: list[str]) -> None:
-    """Run the program that the first argument names with the others."""
+    """Run the program in the first argument with the other arguments."""
     if not arguments:
         sys.exit(f"usage: python -m mtloop.client.{NAME} program.py ARGUMENTS")
     sys.modules[NAME] = wmt_client_python

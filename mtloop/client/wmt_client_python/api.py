@@ -1,4 +1,4 @@
-"""The three calls of 2017."""
+"""The three calls of the 2017 client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASKS = "/v1/tasks/"
 
 
 def as_in_2017(call: Callable[P, T]) -> Callable[P, T]:
-    """Errors as that client raised them."""
+    """Convert errors to the ApiException of the 2017 client."""
 
     @wraps(call)
     def calling(*arguments: P.args, **keywords: P.kwargs) -> T:
@@ -36,7 +36,7 @@ def as_in_2017(call: Callable[P, T]) -> Callable[P, T]:
 
 
 class SharedTaskApi:
-    """Sentences one by one, translations one by one."""
+    """Get sentences and submit translations one by one."""
 
     def __init__(self, settings: Configuration | None = None, *, client: Client | None = None) -> None:
         self._settings, self._client = settings or configuration, client
@@ -44,9 +44,9 @@ class SharedTaskApi:
 
     @as_in_2017
     def reset_dataset(self) -> None:
-        """From the first sentence on again: the next pass, or a new run where there is none. Not in training.
+        """Start again at the first sentence: in the next pass, or in a new run if no pass is left.
 
-        A stream of which nothing was translated yet is at its first sentence already.
+        Do nothing if the current pass has no translation yet. In a training task the service refuses it (409).
         """
         task = self._joined()
         if task.state().position == 0:
@@ -54,13 +54,13 @@ class SharedTaskApi:
         try:
             task.next_pass()
         except Refused as refused:
-            if refused.status != 409 or task.client.task(task.joined.task).kind == "training":
+            if refused.status != 409 or task.client.task(task.initial_state.task).kind == "training":
                 raise
-            self._task = task.client.join(task.joined.task)
+            self._task = task.client.join(task.initial_state.task)
 
     @as_in_2017
     def get_sentence(self) -> Sentence:
-        """The next sentence; the same until it is translated. Status 404: there is none any more."""
+        """Return the current sentence, the same until it is translated. Status 404 means the end of the stream."""
         task = self._joined()
         sentence = task.client.next(task.run)
         if sentence is None:
@@ -69,10 +69,10 @@ class SharedTaskApi:
 
     @as_in_2017
     def send_translation(self, translation: Translation) -> TranslationResponse:
-        """The reward of a translation."""
+        """Submit a translation and return its reward."""
         task = self._joined()
-        answer = task.client.submit(task.run, translation.id, translation.translation)
-        return TranslationResponse(answer.id, answer.reward)
+        result = task.client.submit(task.run, translation.id, translation.translation)
+        return TranslationResponse(result.id, result.reward)
 
     def _joined(self) -> Task:
         if self._task is None:
@@ -83,7 +83,7 @@ class SharedTaskApi:
 
 
 def split(host: str) -> tuple[str, str]:
-    """The service's address and the task's name.
+    """Split a host into the address of the service and the name of the task ("" if none).
 
     >>> split("https://example.org/mt/v1/tasks/dev/"), split("http://localhost:8017")
     (('https://example.org/mt', 'dev'), ('http://localhost:8017', ''))
@@ -93,7 +93,7 @@ def split(host: str) -> tuple[str, str]:
 
 
 def newest(client: Client, task: str) -> Task:
-    """My newest run of a task, where it stands, else a new one."""
+    """Resume the newest run of this key in a task, or start a new run if there is none."""
     runs = client.runs(client.task(task).name)
     return client.join(task, runs[-1].run if runs else None)
 
@@ -102,6 +102,6 @@ def _only(client: Client) -> str:
     names = [task.name for task in client.tasks()]
     if len(names) != 1:
         raise InputError(
-            f"configuration.host names no task; put {TASKS}NAME behind it, NAME one of: {', '.join(names)}"
+            f"configuration.host has no task name; append {TASKS}NAME, where NAME is one of: {', '.join(names)}"
         )
     return names[0]

@@ -1,4 +1,4 @@
-"""Where the service is and who calls: one object for the whole program, as it was in 2017."""
+"""The address of the service and the API key: one global object, as in the 2017 client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Configuration:
-    """`host` is the address of a task; `api_key["x-api-key"]` the participant's key."""
+    """`host` is the address of a task; `api_key["x-api-key"]` is the key of the participant."""
 
     host: str = "http://localhost:8017"
     api_key: dict[str, str] = field(default_factory=dict, repr=False)

@@ -1,4 +1,4 @@
-"""What travels, under its names of 2017."""
+"""The data types of the 2017 client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Sentence:
-    """A source to translate."""
+    """A sentence to translate."""
 
     id: str
     source: str
@@ -15,7 +15,7 @@ class Sentence:
 
 @dataclass
 class Translation:
-    """What became of it."""
+    """The translation of the sentence with the same id."""
 
     id: str
     translation: str
@@ -23,7 +23,7 @@ class Translation:
 
 @dataclass
 class TranslationResponse:
-    """The reward."""
+    """The reward of a translation, from 0 to 1."""
 
     id: str
     score: float

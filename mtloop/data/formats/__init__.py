@@ -1,1 +1,1 @@
-"""Files to segments: one file a format."""
+"""Readers that turn files into pairs of segment and truth, one module per format."""

@@ -1,4 +1,4 @@
-"""Pairs read from a file, and what a reader is: a function from a request to pairs."""
+"""The pairs read from a file, and the interface of a reader: a function from a request to pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pair: TypeAlias = tuple[Segment, Truth]
 
 @dataclass(frozen=True, slots=True)
 class Corpus(Sequence[Pair]):
-    """The pairs of a file in order, and how many of its units were left out, by reason.
+    """The pairs of a file in order, and the number of skipped units by reason.
 
     A corpus is a stream: `for segment, truth in corpus`, `len(corpus)`, `corpus[0]`, `corpus[:100]`.
 
@@ -28,7 +28,7 @@ class Corpus(Sequence[Pair]):
     items: tuple[Pair, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     rows: tuple[int, ...] = ()
-    """The position of each pair in the file, counted from 1, units left out included."""
+    """The position of each pair in the file, counted from 1. Skipped units count too."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -46,13 +46,13 @@ class Corpus(Sequence[Pair]):
         return self.items[index]
 
     def __str__(self) -> str:
-        held = "1 pair" if len(self) == 1 else f"{len(self)} pairs"
-        return f"{held}, {told}" if (told := tell(self.skipped)) else held
+        pairs = "1 pair" if len(self) == 1 else f"{len(self)} pairs"
+        return f"{pairs}, {skipped}" if (skipped := describe_skipped(self.skipped)) else pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a reader is asked for. It counts what it leaves out in `skipped`, by reason, and notes what it keeps."""
+class ReadRequest:
+    """The input of a reader. The reader counts skipped units in `skipped`, by reason, and lists kept rows in `rows`."""
 
     path: Path
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -63,31 +63,31 @@ class Request:
 
 
 class Reader(Protocol):
-    """Yields the pairs that a file holds, in order; whatever is wrong with the file is an `InputError`."""
+    """Yield the pairs of a file in order. Raise InputError for any problem with the file."""
 
-    def __call__(self, request: Request, /) -> Iterator[Pair]: ...
+    def __call__(self, request: ReadRequest, /) -> Iterator[Pair]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """A translation unit as a file has it, before anyone asked whether it is fit to be a pair."""
+class TranslationUnit:
+    """A translation unit of a file. `skip_reason` is the reason why it cannot become a pair (empty: it can)."""
 
     source: str
     target: str
     context: Fields = field(default_factory=dict)
-    unfit: str = ""
+    skip_reason: str = ""
     id: str = ""
 
 
-def fit(units: Iterable[Unit], request: Request) -> Iterator[Pair]:
-    """The units that make a pair; the others are counted by what they lack.
+def to_pairs(units: Iterable[TranslationUnit], request: ReadRequest) -> Iterator[Pair]:
+    """Yield a pair for each usable unit. Count the other units in `request.skipped`, by reason.
 
-    An id is the unit's place in the file, skipped ones included, unless the unit brings its own: it stays the
-    same whatever is skipped, and is the line number in line-based files.
+    The id of a segment is the id of its unit, or else the unit's position in the file. Skipped units count too, so an
+    id does not depend on the skipped units.
     """
     found = False
     for number, unit in enumerate(units, start=1):
-        if reason := unit.unfit or _lack(unit):
+        if reason := unit.skip_reason or _missing_text(unit):
             request.skipped[reason] += 1
             continue
         found = True
@@ -97,18 +97,18 @@ def fit(units: Iterable[Unit], request: Request) -> Iterator[Pair]:
         raise InputError(_no_pairs(request.skipped), path=request.path)
 
 
-def tell(skipped: Mapping[str, int]) -> str:
-    """What was skipped, in words; empty when nothing was."""
+def describe_skipped(skipped: Mapping[str, int]) -> str:
+    """Return a text with the number of skipped units by reason, empty if there are none."""
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(skipped.items()))
     return f"{sum(skipped.values())} skipped ({reasons})" if reasons else ""
 
 
-def _lack(unit: Unit) -> str:
+def _missing_text(unit: TranslationUnit) -> str:
     if not unit.source.strip():
         return "empty source"
     return "" if unit.target.strip() else "untranslated"
 
 
 def _no_pairs(skipped: Mapping[str, int]) -> str:
-    told = tell(skipped) or "it has no units at all"
-    return f"no translated pair in it: {told}; expected at least one unit with a source and a target"
+    details = describe_skipped(skipped) or "the file has no units"
+    return f"no translated pair found: {details}; expected at least one unit with a source and a target"

@@ -1,4 +1,4 @@
-"""Parsers that others wrote: whatever they trip over is said in one line that names the file."""
+"""Convert the errors of third-party parsers to InputError, with a message of one line that names the file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mtloop.text.messages import one_line
 
 
 @contextmanager
-def parsing(path: Path, kind: str) -> Iterator[None]:
-    """Around a call of a library that fails on bad files in ways it does not document.
+def parser_errors(path: Path, kind: str) -> Iterator[None]:
+    """Raise InputError for any exception inside the `with` block: parsers raise undocumented ones on invalid files.
 
-    >>> with parsing(Path("a.mo"), "MO"):
+    >>> with parser_errors(Path("a.mo"), "MO"):
     ...     raise AssertionError("bad magic")
     Traceback (most recent call last):
     mtloop.core.errors.InputError: a.mo: not readable as MO: bad magic

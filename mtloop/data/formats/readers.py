@@ -1,4 +1,4 @@
-"""Which reader reads which file. A plain dict: add to it to read another format."""
+"""The registry of readers, by file suffix. Add an entry to `READERS` to support another format."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from importlib import import_module
 from pathlib import Path
 
 from mtloop.core.errors import InputError
-from mtloop.data.formats.corpus import Corpus, Pair, Reader, Request
+from mtloop.data.formats.corpus import Corpus, Pair, Reader, ReadRequest
 from mtloop.data.formats.delimited import read_table
-from mtloop.text.files import UNPACK, kind_of
+from mtloop.text.files import DECOMPRESSORS, format_suffix
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
-    """A reader that is imported when it first reads: its parser is heavy, and most runs need none of them."""
+class LazyReader:
+    """A reader that is imported on first use, because its parser is slow to import and most runs do not need it."""
 
     module: str
     name: str
 
-    def __call__(self, request: Request, /) -> Iterator[Pair]:
+    def __call__(self, request: ReadRequest, /) -> Iterator[Pair]:
         reader: Reader = getattr(import_module(self.module), self.name)
         return reader(request)
 
@@ -28,11 +28,11 @@ class Late:
 READERS: dict[str, Reader] = {
     ".tsv": read_table,
     ".csv": read_table,
-    ".tmx": Late("mtloop.data.formats.tmx", "read_tmx"),
-    ".xlf": Late("mtloop.data.formats.xliff", "read_xliff"),
-    ".xliff": Late("mtloop.data.formats.xliff", "read_xliff"),
-    ".po": Late("mtloop.data.formats.gettext", "read_po"),
-    ".mo": Late("mtloop.data.formats.gettext", "read_mo"),
+    ".tmx": LazyReader("mtloop.data.formats.tmx", "read_tmx"),
+    ".xlf": LazyReader("mtloop.data.formats.xliff", "read_xliff"),
+    ".xliff": LazyReader("mtloop.data.formats.xliff", "read_xliff"),
+    ".po": LazyReader("mtloop.data.formats.gettext", "read_po"),
+    ".mo": LazyReader("mtloop.data.formats.gettext", "read_mo"),
 }
 
 
@@ -43,12 +43,12 @@ def read(
     source_lang: str | None = None,
     target_lang: str | None = None,
 ) -> Corpus:
-    """The pairs of a file, by the reader for its suffix (`READERS`), unpacked if it ends in .gz, .xz or .zst.
+    """Read the pairs of a file with the reader for its suffix (`READERS`). Decompress .gz, .xz and .zst.
 
-    `columns` names the columns of a table: `{"source": "English", "target": "German"}`. The languages choose among
-    those in a TMX or XLIFF file; other formats name none.
+    `columns` maps roles to the columns of a table: `{"source": "English", "target": "German"}`. The languages select
+    the pairs of a TMX or XLIFF file; other formats ignore them.
     """
-    request = Request(Path(path), columns or {}, source_lang, target_lang)
+    request = ReadRequest(Path(path), columns or {}, source_lang, target_lang)
     items = tuple(_reader(request.path)(request))
     return Corpus(items, dict(request.skipped), tuple(request.rows))
 
@@ -60,18 +60,18 @@ def stream(
     source_lang: str | None = None,
     target_lang: str | None = None,
 ) -> Iterator[Pair]:
-    """The same pairs one at a time, for files that do not fit into memory (tables and TMX are never held whole)."""
-    request = Request(Path(path), columns or {}, source_lang, target_lang)
+    """Like `read`, but yield the pairs one at a time. Tables and TMX files are never loaded into memory as a whole."""
+    request = ReadRequest(Path(path), columns or {}, source_lang, target_lang)
     return _reader(request.path)(request)
 
 
 def _reader(path: Path) -> Reader:
-    kind = kind_of(path)
+    kind = format_suffix(path)
     if kind in READERS:
         return READERS[kind]
-    known, packed = ", ".join(READERS), ", ".join(UNPACK)
-    message = f"unknown kind of file {kind!r}; known: {known}, each also with {packed} behind"
+    known, compressed = ", ".join(READERS), ", ".join(DECOMPRESSORS)
+    message = f"unknown file type {kind!r}; known: {known}, optionally followed by {compressed}"
     hint = (
-        "two files of plain text become one with: paste SOURCE TARGET (and a first line source<tab>target) > FILE.tsv"
+        "to join two plain text files, use: paste SOURCE TARGET > FILE.tsv, and add the header line source<tab>target"
     )
     raise InputError(f"{message}; {hint}", path=path)

@@ -1,8 +1,8 @@
-"""What the XML formats share: a gate that lets no entity through, and the text without its inline codes.
+"""Helpers for the XML formats: a check that refuses entity declarations, and text without inline codes.
 
-An entity is how a small file grows until it fills the memory (the "billion laughs"), or fetches another file. They
-are declared in the part of a DOCTYPE that stands in brackets, so the gate refuses any such part, before it is read.
-A plain `<!DOCTYPE tmx SYSTEM "tmx14.dtd">` passes, and is not fetched.
+With entities a small file can expand until it fills the memory ("billion laughs"), or can include another file.
+Entities are declared in the internal subset of a DOCTYPE, the part in brackets. `check_root` refuses any internal
+subset before parsing it. A plain `<!DOCTYPE tmx SYSTEM "tmx14.dtd">` is accepted, and the DTD is not fetched.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from mtloop.core.errors import InputError
 from mtloop.text.files import open_bytes
 from mtloop.text.messages import one_line
 
-CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})
-"""Elements around native codes, such as a bold tag of HTML; what they hold is no text of the sentence."""
+INLINE_CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})
+"""Elements that contain native codes, such as an HTML bold tag. Their content is not part of the sentence."""
 
 _CHUNK = 1 << 14
 
 
-def gate(path: Path, root: str) -> dict[str, str]:
-    """Let a file pass whose root has that name and that cannot hold entities; returns the root's attributes."""
+def check_root(path: Path, root: str) -> dict[str, str]:
+    """Return the attributes of the root element. Raise InputError if its name is not `root` or entities may occur."""
     try:
         name, attributes = _root(path)
     except expat.ExpatError as error:
         raise InputError(f"not XML: {expat.ErrorString(error.code)}", path=path, line=error.lineno) from error
     except (LookupError, ValueError) as error:
-        raise InputError(f"an encoding that is not supported ({error}); save it as UTF-8", path=path, line=1) from error
+        raise InputError(f"unsupported encoding ({error}); save the file as UTF-8", path=path, line=1) from error
     if name.rpartition(":")[2] != root:
         raise InputError(f"the root element is <{name}>; expected <{root}>", path=path)
     return attributes
@@ -43,7 +43,7 @@ def _root(path: Path) -> tuple[str, dict[str, str]]:
 
     def refuse_subset(name: str, system: str | None, public: str | None, subset: bool) -> None:
         if subset:
-            message = "a DOCTYPE with declarations in brackets could hide a bomb or another file; remove them"
+            message = "a DOCTYPE with declarations in brackets is not allowed, because entities are unsafe; remove them"
             raise InputError(message, path=path, line=parser.CurrentLineNumber)
 
     parser.StartDoctypeDeclHandler = refuse_subset
@@ -57,7 +57,7 @@ def _root(path: Path) -> tuple[str, dict[str, str]]:
 
 @contextmanager
 def xml_errors(path: Path) -> Iterator[None]:
-    """Turn lxml's complaint about the file into ours."""
+    """Convert a syntax error of lxml to InputError."""
     try:
         yield
     except etree.XMLSyntaxError as error:
@@ -65,7 +65,7 @@ def xml_errors(path: Path) -> Iterator[None]:
 
 
 def plain_text(element: etree._Element, path: Path) -> str:
-    """The text of an element with the text inside its inline elements, but without native codes.
+    """Return the text of an element, including the text of its inline elements, without native codes.
 
     >>> seg = etree.fromstring('<seg>Press <bpt i="1">&lt;b></bpt><hi>Save</hi><ept i="1">&lt;/b></ept> now.</seg>')
     >>> plain_text(seg, Path("memory.tmx"))
@@ -75,7 +75,7 @@ def plain_text(element: etree._Element, path: Path) -> str:
 
 
 def local_name(element: etree._Element) -> str:
-    """The name of an element without its namespace; empty for comments and the like."""
+    """Return the name of an element without its namespace, "" for comments and processing instructions."""
     return etree.QName(element).localname if isinstance(element.tag, str) else ""
 
 
@@ -84,7 +84,7 @@ def _runs(element: etree._Element, path: Path) -> Iterator[str]:
     for child in element:
         if child.tag is etree.Entity:
             raise InputError(f"the entity {child.text} is not defined", path=path, line=_line(child))
-        if (name := local_name(child)) and name not in CODES:
+        if (name := local_name(child)) and name not in INLINE_CODES:
             yield from _runs(child, path)
         yield child.tail or ""
 

@@ -1,1 +1,1 @@
-"""Tables of human scores."""
+"""Tables of human and automatic scores of several systems."""

@@ -1,4 +1,4 @@
-"""Ratings while they are read: a row at a time, in any order, from one file or two."""
+"""Build `Ratings` row by row, in any order, from one or two files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mtloop.data.ratings.numbers import is_whole
 Cell: TypeAlias = tuple[str, str]
 
 HUMAN = "\0"
-"""The column of human scores; all others are metrics, and none of them can have this name: NUL is refused."""
+"""The column of human scores. All other columns are metrics. No metric can have this name: files cannot contain NUL."""
 
 
 class RatingsBuilder:
-    """Collects scores by column, system and segment. A cell may get any number of them; they are averaged."""
+    """Collect scores by column, system and segment. Several scores of one cell are averaged."""
 
     def __init__(self) -> None:
         self.systems: dict[str, None] = {}
@@ -29,22 +29,22 @@ class RatingsBuilder:
         self.hypotheses: dict[str, dict[str, str]] = defaultdict(dict)
         self.documents: dict[str, str] = {}
         self.notes: list[str] = []
-        self._unlike: set[str] = set()
+        self._conflicting: set[str] = set()
         self._columns: dict[str, dict[Cell, list[float]]] = {HUMAN: {}}
 
-    def see(self, system: str, segment: str) -> None:
-        """Note that there is such a cell, whether or not anybody rated it."""
+    def add_cell(self, system: str, segment: str) -> None:
+        """Add a cell without a score."""
         self.systems.setdefault(system)
         self.segments.setdefault(segment)
 
     def add(self, column: str, system: str, segment: str, value: float) -> None:
-        self.see(system, segment)
+        self.add_cell(system, segment)
         self._columns.setdefault(column, {}).setdefault((system, segment), []).append(value)
 
-    def say(self, texts: dict[str, str], segment: str, text: str) -> None:
-        """Note a text of a segment. The first one counts; others are remarked upon."""
+    def add_text(self, texts: dict[str, str], segment: str, text: str) -> None:
+        """Set the text of a segment in `texts`. The first text is kept; different later texts add a note."""
         if texts.setdefault(segment, text) != text:
-            self._unlike.add(segment)
+            self._conflicting.add(segment)
 
     def cells(self, column: str) -> Mapping[Cell, list[float]]:
         return self._columns[column]
@@ -53,7 +53,7 @@ class RatingsBuilder:
         return [column for column in self._columns if column != HUMAN]
 
     def ratings(self) -> Ratings:
-        """All that was collected, as a grid; from then on nothing changes."""
+        """Return the collected scores and texts. The score grids are read-only."""
         return Ratings(
             tuple(self.systems),
             tuple(self.segments),
@@ -63,31 +63,33 @@ class RatingsBuilder:
             dict(self.references),
             {system: dict(texts) for system, texts in self.hypotheses.items()},
             dict(self.documents),
-            tuple(self.notes + self._remarks()),
+            tuple(self.notes + self._final_notes()),
         )
 
     def _grid(self, column: str) -> Grid:
-        rows, places = _numbered(self.systems), _numbered(self.segments)
-        grid = np.full((len(rows), len(places)), np.nan)
+        rows, columns = _indices(self.systems), _indices(self.segments)
+        grid = np.full((len(rows), len(columns)), np.nan)
         for (system, segment), values in self._columns[column].items():
-            grid[rows[system], places[segment]] = sum(values) / len(values)
+            grid[rows[system], columns[segment]] = sum(values) / len(values)
         grid.flags.writeable = False
         return grid
 
-    def _remarks(self) -> list[str]:
-        remarks = [] if self._columns[HUMAN] else ["no human scores in it"]
-        if self._unlike:
-            remarks.append(f"{len(self._unlike)} segments have texts that differ from row to row; the first was taken")
+    def _final_notes(self) -> list[str]:
+        notes = [] if self._columns[HUMAN] else ["no human scores found"]
+        if self._conflicting:
+            notes.append(
+                f"{len(self._conflicting)} segments have different texts in different rows; the first was used"
+            )
         for column, cells in self._columns.items():
-            if again := sum(len(values) > 1 for values in cells.values()):
-                remarks.append(f"{again} cells have more than one {_called(column)} score; the mean was taken")
-        return remarks
+            if repeated := sum(len(values) > 1 for values in cells.values()):
+                notes.append(f"{repeated} cells have more than one {_display_name(column)} score; the mean was used")
+        return notes
 
 
-def in_order(segments: Iterable[str]) -> list[str]:
-    """Numbers by size, `document_index` by document as first seen and then index, anything else as it comes.
+def sort_segments(segments: Iterable[str]) -> list[str]:
+    """Sort numbers by value, and `document_index` names by first occurrence of the document, then index. Keep others.
 
-    >>> in_order(["10", "9"]), in_order(["news_1", "blog_0", "news_0"]), in_order(["b", "a"])
+    >>> sort_segments(["10", "9"]), sort_segments(["news_1", "blog_0", "news_0"]), sort_segments(["b", "a"])
     (['9', '10'], ['news_0', 'news_1', 'blog_0'], ['b', 'a'])
     """
     names = list(segments)
@@ -96,13 +98,13 @@ def in_order(segments: Iterable[str]) -> list[str]:
     parts = {name: name.rpartition("_") for name in names}
     if not all(document and is_whole(index) for document, _, index in parts.values()):
         return names
-    seen = _numbered(dict.fromkeys(document for document, _, _ in parts.values()))
-    return sorted(names, key=lambda name: (seen[parts[name][0]], int(parts[name][2])))
+    documents = _indices(dict.fromkeys(document for document, _, _ in parts.values()))
+    return sorted(names, key=lambda name: (documents[parts[name][0]], int(parts[name][2])))
 
 
-def _called(column: str) -> str:
+def _display_name(column: str) -> str:
     return "human" if column == HUMAN else column
 
 
-def _numbered(names: Iterable[str]) -> dict[str, int]:
+def _indices(names: Iterable[str]) -> dict[str, int]:
     return dict(zip(names, count(), strict=False))

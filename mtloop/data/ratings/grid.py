@@ -1,4 +1,4 @@
-"""Many systems, many segments, and a score where somebody gave one."""
+"""Scores of several systems on several segments, with missing values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Grid: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
-    """Scores as a grid, a row a system, a column a segment, NaN where there is none.
+    """Human scores as a grid: one row per system, one column per segment, NaN for a missing score.
 
-    Scores are as the file has them; higher is better in all of them (penalties come as negative numbers).
-    `metrics` are grids of the same shape with automatic scores; texts and documents, where the file has them, are
-    found by segment id. `notes` say in words what was left out or averaged, and how well two files joined.
+    Scores have the scale of the file. Higher is always better (penalties are negative numbers). `metrics` are grids of
+    the same shape with automatic scores. Texts and documents, if the file has them, are indexed by segment id.
+    `notes` describe what was left out or averaged, and how many scores of two files could be joined.
     """
 
     systems: tuple[str, ...]
@@ -38,29 +38,29 @@ class Ratings:
 
     @property
     def coverage(self) -> float:
-        """The share of cells that somebody rated."""
+        """The share of cells with a human score, from 0 to 1."""
         return float(np.mean(~np.isnan(self.scores)))
 
-    def of(self, segment: str) -> dict[str, float]:
-        """The scores of one segment; a system that nobody rated is absent."""
-        return _rated(self.systems, self.scores[:, _place(self.segments, segment, "segment")])
+    def segment_scores(self, segment: str) -> dict[str, float]:
+        """Return the human scores of one segment by system. Systems without a score are absent."""
+        return _present_scores(self.systems, self.scores[:, _index(self.segments, segment, "segment")])
 
     def stream(self) -> Iterator[Pair]:
-        """The segments in order, with their scores as the truth."""
+        """Yield the segments in order, with their references and human scores as the truth."""
         for segment, column in zip(self.segments, self.scores.T, strict=True):
             document = self.documents.get(segment)
             context: Fields = {"document": document} if document else {}
-            truth = Truth(self.references.get(segment, ()), _rated(self.systems, column))
+            truth = Truth(self.references.get(segment, ()), _present_scores(self.systems, column))
             yield Segment(segment, self.sources.get(segment, ""), context), truth
 
     def without_humans(self) -> Ratings:
-        """Only the systems that compete: human translations are rated beside them, but are references."""
+        """Return the ratings of the MT systems only. Human translations are rated too, but are references."""
         return self.only([system for system in self.systems if not is_human(system)])
 
     def only(self, systems: Iterable[str]) -> Ratings:
-        """The same for these systems, in this order."""
+        """Return the ratings of these systems only, in this order."""
         kept = tuple(systems)
-        rows = [_place(self.systems, system, "system") for system in kept]
+        rows = [_index(self.systems, system, "system") for system in kept]
         return replace(
             self,
             systems=kept,
@@ -70,11 +70,11 @@ class Ratings:
         )
 
 
-def _place(names: tuple[str, ...], name: str, kind: str) -> int:
+def _index(names: tuple[str, ...], name: str, kind: str) -> int:
     if name not in names:
         raise UnknownName(kind, name, names)
     return names.index(name)
 
 
-def _rated(systems: Iterable[str], column: Grid) -> dict[str, float]:
+def _present_scores(systems: Iterable[str], column: Grid) -> dict[str, float]:
     return {name: float(score) for name, score in zip(systems, column, strict=True) if not np.isnan(score)}

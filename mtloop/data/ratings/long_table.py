@@ -1,4 +1,4 @@
-"""Ratings as a long table: a row for what one system said of one segment, with whatever is known about it."""
+"""Ratings as a long table: one row per system and segment, with scores, texts and other columns."""
 
 from __future__ import annotations
 
@@ -8,87 +8,87 @@ from pathlib import Path
 from mtloop.core.errors import InputError
 from mtloop.data.formats.delimited import Table, open_table
 from mtloop.data.ratings.builder import HUMAN, RatingsBuilder
-from mtloop.data.ratings.numbers import MISSING, looks_like_number, number
-from mtloop.text.messages import listed
+from mtloop.data.ratings.numbers import MISSING, looks_like_number, parse_number
+from mtloop.text.messages import join_names
 
 SEGMENT = ("segment", "seg_id", "segment_id")
 HUMAN_SCORES = ("score", "raw", "z")
-"""Columns of human scores; the first of them that is there is read, if none is asked for."""
+"""Default columns of human scores. The first one that the table has is used."""
 
-_NO_METRICS = {"", "system", "lp", "source", "hypothesis", "document", "n", "n_judgments", *SEGMENT, *HUMAN_SCORES}
+_NOT_METRICS = {"", "system", "lp", "source", "hypothesis", "document", "n", "n_judgments", *SEGMENT, *HUMAN_SCORES}
 
 
 def read_long(path: Path, score: str | None = None, lp: str | None = None) -> RatingsBuilder:
-    """Collect the rows of one language pair."""
+    """Read the rows of one language pair. `score` selects the column of human scores, see `HUMAN_SCORES`."""
     table = open_table(path)
     system, segment = table.header[table.index("system")], table.header[table.index(*SEGMENT)]
-    sheet, columns = RatingsBuilder(), _Columns(table, score)
-    for line, row in _of_pair(table, lp):
+    builder, columns = RatingsBuilder(), _ScoreColumns(table, score)
+    for line, row in _rows_of_pair(table, lp):
         if not row[system] or not row[segment]:
-            raise InputError("a row without a system or a segment", path=path, line=line)
-        _add_texts(sheet, row[system], row[segment], row)
+            raise InputError("the row has no system or no segment", path=path, line=line)
+        _add_texts(builder, row[system], row[segment], row)
         for column, value in columns.scores(row, line):
-            sheet.add(column, row[system], row[segment], value)
-    sheet.notes += columns.notes()
-    return sheet
+            builder.add(column, row[system], row[segment], value)
+    builder.notes += columns.notes()
+    return builder
 
 
-class _Columns:
-    """Which column is what; of those without a known name, the first cell says whether it holds numbers."""
+class _ScoreColumns:
+    """The columns of scores. A column with an unknown name is a metric if its first non-empty cell is a number."""
 
     def __init__(self, table: Table, score: str | None) -> None:
         self._path = table.path
-        human = _human(table, score)
-        self._known = {human: HUMAN} if human else {}
-        named = {*_NO_METRICS, *self._known}
-        self._open = [name for name in table.header if name not in named and not name.startswith("reference")]
-        self._words: list[str] = []
+        human = _human_column(table, score)
+        self._scores = {human: HUMAN} if human else {}
+        known = {*_NOT_METRICS, *self._scores}
+        self._undecided = [name for name in table.header if name not in known and not name.startswith("reference")]
+        self._not_numeric: list[str] = []
 
     def scores(self, row: Mapping[str, str], line: int) -> Iterator[tuple[str, float]]:
-        for name in [name for name in self._open if row[name] not in MISSING]:
-            self._open.remove(name)
+        for name in [name for name in self._undecided if row[name] not in MISSING]:
+            self._undecided.remove(name)
             if looks_like_number(row[name]):
-                self._known[name] = name
+                self._scores[name] = name
             else:
-                self._words.append(name)
-        for name, column in self._known.items():
+                self._not_numeric.append(name)
+        for name, column in self._scores.items():
             if row[name] not in MISSING:
-                yield column, number(row[name], self._path, line, name)
+                yield column, parse_number(row[name], self._path, line, name)
 
     def notes(self) -> list[str]:
-        unused = self._words + self._open
-        return [f"columns without numbers left out: {listed(unused)}"] if unused else []
+        unused = self._not_numeric + self._undecided
+        return [f"columns without numbers left out: {join_names(unused)}"] if unused else []
 
 
-def _human(table: Table, score: str | None) -> str | None:
+def _human_column(table: Table, score: str | None) -> str | None:
     if score is not None:
         return table.header[table.index(score)]
     return next((name for name in HUMAN_SCORES if name in table.header), None)
 
 
-def _of_pair(table: Table, lp: str | None) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of the language pair asked for; if none was, there has to be only one."""
-    there: set[str] = set()
+def _rows_of_pair(table: Table, lp: str | None) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a language pair. If `lp` is None, raise InputError at a second language pair."""
+    found: set[str] = set()
     for line, cells in table.rows:
         row = dict(zip(table.header, cells, strict=True))
-        there.add(row.get("lp", lp or ""))
-        if lp is None and len(there) > 1:
-            message = f"a second language pair ({listed(sorted(there))}); choose one with lp"
+        found.add(row.get("lp", lp or ""))
+        if lp is None and len(found) > 1:
+            message = f"several language pairs ({join_names(sorted(found))}); choose one with --language-pair"
             raise InputError(message, path=table.path, line=line)
         if lp in (None, row.get("lp", lp)):
             yield line, row
-    if there and lp is not None and lp not in there:
-        raise InputError(f"no rows of {lp!r}; language pairs here: {listed(sorted(there))}", path=table.path)
+    if found and lp is not None and lp not in found:
+        raise InputError(f"no rows of {lp!r}; the file has: {join_names(sorted(found))}", path=table.path)
 
 
-def _add_texts(sheet: RatingsBuilder, system: str, segment: str, row: Mapping[str, str]) -> None:
-    sheet.see(system, segment)
+def _add_texts(builder: RatingsBuilder, system: str, segment: str, row: Mapping[str, str]) -> None:
+    builder.add_cell(system, segment)
     if source := row.get("source"):
-        sheet.say(sheet.sources, segment, source)
+        builder.add_text(builder.sources, segment, source)
     if document := row.get("document"):
-        sheet.say(sheet.documents, segment, document)
+        builder.add_text(builder.documents, segment, document)
     if hypothesis := row.get("hypothesis"):
-        sheet.say(sheet.hypotheses[system], segment, hypothesis)
+        builder.add_text(builder.hypotheses[system], segment, hypothesis)
     references = tuple(text for name, text in row.items() if name.startswith("reference") and text)
     if references:
-        sheet.references.setdefault(segment, references)
+        builder.references.setdefault(segment, references)

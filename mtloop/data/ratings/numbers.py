@@ -1,4 +1,4 @@
-"""Numbers in files: finite, or an error that says where."""
+"""Parse numbers in table cells."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from pathlib import Path
 from mtloop.core.errors import InputError
 
 MISSING = frozenset({"", "None"})
+"""Cells that mean "no score"."""
 
 
-def number(text: str, path: Path, line: int, what: str = "score") -> float:
-    """The number that a cell holds; NaN and infinities are none."""
+def parse_number(text: str, path: Path, line: int, name: str = "score") -> float:
+    """Return the number in a cell. Raise InputError if it is not a finite number."""
     if not looks_like_number(text) or not math.isfinite(value := float(text)):
-        raise InputError(f"{what} {text!r:.40} is not a finite number", path=path, line=line)
+        raise InputError(f"{name} {text!r:.40} is not a finite number", path=path, line=line)
     return value
 
 
 def is_whole(text: str) -> bool:
-    """Whether a cell is a whole number as people count with, of digits alone.
+    """Whether a cell is a non-negative integer of at most 18 ASCII digits.
 
     >>> [is_whole(text) for text in ("12", "-1", "²", "1" * 5000)]
     [True, False, False, False]
@@ -27,7 +28,7 @@ def is_whole(text: str) -> bool:
 
 
 def looks_like_number(text: str) -> bool:
-    """Whether a cell was meant as a number.
+    """Whether a cell is written as a number. NaN and infinity count, underscores between digits do not.
 
     >>> [looks_like_number(text) for text in ("-2.5", "nan", "1_000", "fair")]
     [True, True, False, False]

@@ -1,1 +1,1 @@
-"""Tuning: a search over a method's keywords on one part of a stream, reported on another."""
+"""Tuning: a search over the settings of a method on one part of a stream, with a report on another part."""

@@ -1,4 +1,4 @@
-"""What makes one trial better than another."""
+"""The objective of the search: the value by which trials are ranked."""
 
 from __future__ import annotations
 
@@ -14,35 +14,39 @@ from mtloop.metrics.base import Additive
 
 @dataclass(frozen=True)
 class Objective:
-    """One metric as it is, or several by the mean of their relative differences to the baseline, in per cent.
+    """The score of one metric, or the mean relative difference of several metrics to the baseline, in per cent.
 
-    A metric that is better when lower counts with its sign turned, so more is always better.
+    The sign is reversed for a metric that is better when lower, so a higher value is always better.
     """
 
     metrics: Sequence[Additive]
 
     @classmethod
-    def of(cls, metrics: Sequence[Metric]) -> Objective:
+    def from_metrics(cls, metrics: Sequence[Metric]) -> Objective:
+        """The objective of these metrics; raise InputError if one of them is not additive over segments."""
         for metric in metrics:
             if not isinstance(metric, Additive):
-                raise InputError(f"{metric.name} does not add up over segments; tune on one that does, say ter")
+                raise InputError(
+                    f"{metric.name} is not additive over segments; use an additive metric, for example ter"
+                )
         if not metrics:
-            raise InputError("--metric names no metric; say, --metric ter")
+            raise InputError("--metric names no metric; for example: --metric ter")
         return cls([metric for metric in metrics if isinstance(metric, Additive)])
 
     @property
-    def rule(self) -> str:
-        """In words, for tables."""
+    def description(self) -> str:
+        """A description of the objective, for tables."""
         if len(self.metrics) > 1:
             names = ", ".join(metric.name for metric in self.metrics)
             return f"mean of the relative gains over the baseline in {names}, in per cent"
         return f"{self.metrics[0].name}, {'higher' if self.metrics[0].higher_is_better else 'lower'} is better"
 
     def scores(self, steps: Sequence[Step]) -> dict[str, float]:
+        """The score of each metric, by name."""
         return {metric.name: metric.score(steps).value for metric in self.metrics}
 
     def value(self, scores: Mapping[str, float], baseline: Mapping[str, float]) -> float:
-        """More is better; what has no score is worse than anything."""
+        """The value of a trial; higher is better. It is -inf if a score is NaN."""
         gains = [self._gain(metric, scores[metric.name], baseline[metric.name]) for metric in self.metrics]
         mean = sum(gains) / len(gains)
         return -math.inf if math.isnan(mean) else mean
@@ -53,7 +57,7 @@ class Objective:
             return sign * score
         if not baseline or math.isnan(baseline):
             raise InputError(
-                f"the baseline's {metric.name} is {'0/0' if baseline else '0'}, which nothing can be relative to; "
+                f"the baseline's {metric.name} is {'0/0' if baseline else '0'}, so a relative difference is undefined; "
                 "tune on more rows, or on one metric"
             )
         return sign * 100 * (score / baseline - 1)

@@ -1,4 +1,4 @@
-"""All that decides which settings win: written down first, so that a search is never continued as another."""
+"""The plan of a search. It is saved before the search starts, so that a different search cannot resume it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.experiments.experiment import Experiment
-from mtloop.experiments.tuning.parts import RowRange, check_apart
+from mtloop.experiments.tuning.row_range import RowRange, check_disjoint
 from mtloop.experiments.tuning.rungs import Rung, rungs
 from mtloop.experiments.tuning.space import parse_space
 from mtloop.experiments.tuning.trial import Trial
@@ -23,9 +23,9 @@ from mtloop.methods.registry import settings_of
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """A search: `experiment` as it is by default, the space around it, the two parts of the stream, the metric.
+    """All settings of a search: the default experiment, the search space, the two parts of the stream, the metric.
 
-    `factor` 0 brings every trial to the end of the part; above, one in `factor` goes on from rung to rung.
+    With `factor` 0, every trial runs on all rows. Otherwise one trial in `factor` continues from rung to rung.
     """
 
     experiment: Experiment
@@ -39,33 +39,34 @@ class SearchPlan:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """What is wrong is found before an hour of work."""
-        check_apart(self.tune, self.report)
+        """Raise InputError for wrong settings, before any trial runs."""
+        check_disjoint(self.tune, self.report)
         if self.experiment.skip or self.experiment.limit:
-            raise InputError("skip and limit cut the stream; a search names its rows: --tune-rows, --report-rows")
+            raise InputError("a search does not use skip and limit; choose the rows with --tune-rows and --report-rows")
         if self.experiment.method == "baseline":
             raise InputError("the baseline never learns, so there is nothing to tune; give --method")
-        self.experiment.when()
+        self.experiment.make_schedule()
         if len(self.all_trials) == 1:
-            raise InputError("the space holds nothing but the defaults; give --space more values")
-        if min(self.on_tune.limit, self.on_report.limit) < 1:
-            raise InputError("there is nothing to tune on, or nothing to report on")
+            raise InputError("the search space contains only the defaults; give --space more values")
+        if min(self.tuning_part.limit, self.report_part.limit) < 1:
+            raise InputError("there are no rows to tune on, or no rows to report on")
 
     @cached_property
     def default(self) -> Experiment:
-        """As given, with the values that were set in their own types."""
+        """The given experiment, with its settings converted to the types of the method."""
         given = self.experiment.settings
         typed = settings_of(self.experiment.method, given)
         return replace(self.experiment, settings={name: typed[name] for name in given})
 
     @cached_property
     def baseline(self) -> Experiment:
-        beams = {name: value for name, value in self.default.settings.items() if name == "beams"}
-        return replace(self.default, method="baseline", settings=beams)
+        """The method `baseline` with the same beam size."""
+        settings = {name: value for name, value in self.default.settings.items() if name == "beam_size"}
+        return replace(self.default, method="baseline", settings=settings)
 
     @cached_property
     def all_trials(self) -> list[Trial]:
-        """The defaults first, then settings drawn from the space."""
+        """The defaults (trial 0), then settings drawn from the space."""
         space = parse_space(self.space, self.default.method, self.default.settings)
         defaults = settings_of(self.default.method)
         drawn = (s for s in space.draw(self.seed) if s != {name: defaults[name] for name in s})
@@ -73,25 +74,29 @@ class SearchPlan:
 
     @cached_property
     def rungs(self) -> list[Rung]:
-        count, rows = len(self.all_trials), self.on_tune.limit
+        count, rows = len(self.all_trials), self.tuning_part.limit
         return rungs(count, rows, self.factor) if self.factor else [Rung(count, rows)]
 
     @cached_property
-    def on_tune(self) -> Experiment:
-        return self.tune.of(self.default)
+    def tuning_part(self) -> Experiment:
+        """The default experiment on the rows to tune on."""
+        return self.tune.restrict(self.default)
 
     @cached_property
-    def on_report(self) -> Experiment:
-        return self.report.of(self.default)
+    def report_part(self) -> Experiment:
+        """The default experiment on the rows to report on."""
+        return self.report.restrict(self.default)
 
-    def of(self, trial: Trial, part: Experiment) -> Experiment:
-        """A trial on a part of the stream."""
+    def trial_on(self, trial: Trial, part: Experiment) -> Experiment:
+        """The experiment of a trial on a part of the stream."""
         return replace(part, settings={**part.settings, **trial.settings})
 
-    def baseline_of(self, part: Experiment) -> Experiment:
+    def baseline_on(self, part: Experiment) -> Experiment:
+        """The experiment of the baseline on a part of the stream."""
         return replace(self.baseline, skip=part.skip, limit=part.limit)
 
     def to_json(self) -> dict[str, JSON]:
+        """All settings that affect the result, with a hash of the data."""
         experiment: dict[str, JSON] = {
             name: getattr(self.default, name) for name in Experiment.__dataclass_fields__ if name != "settings"
         }
@@ -109,15 +114,16 @@ class SearchPlan:
         }
         return experiment | search
 
-    def keep(self, folder: Path) -> None:
-        """Write the plan, or check that it is the one that is there."""
-        path, mine = folder / "plan.json", self.to_json()
+    def save_or_check(self, folder: Path) -> None:
+        """Write the plan to the folder. If the folder has a plan, raise InputError unless it is the same."""
+        path, new = folder / "plan.json", self.to_json()
         if not path.is_file():
-            write_text(path, json.dumps(mine, indent=2, ensure_ascii=False) + "\n")
+            write_text(path, json.dumps(new, indent=2, ensure_ascii=False) + "\n")
             return
         try:
-            theirs = json.loads(path.read_text(encoding="utf-8"))
+            saved = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise InputError(f"is no plan of a search: {error}", path=path) from error
-        if differing := sorted(name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)):
-            raise InputError(f"is of another search ({', '.join(differing)} differ); choose another --out", path=path)
+            raise InputError(f"is not a plan of a search: {error}", path=path) from error
+        if differing := sorted(name for name in {*new, *saved} if new.get(name) != saved.get(name)):
+            message = f"belongs to another search (different: {', '.join(differing)}); choose another --out"
+            raise InputError(message, path=path)

@@ -8,14 +8,16 @@ from math import ceil
 
 @dataclass(frozen=True)
 class Rung:
-    """So many trials, each brought to so many rows."""
+    """A number of trials that all run on the first `rows` rows."""
 
     trials: int
     rows: int
 
 
 def rungs(trials: int, rows: int, factor: int = 2) -> list[Rung]:
-    """From rung to rung one trial in `factor` stays and the rows grow by it; the last has all rows.
+    """The rungs of a search. From each to the next, one trial in `factor` continues on `factor` times as many rows.
+
+    The last rung has all rows.
 
     >>> rungs(16, 4000)
     [Rung(trials=16, rows=500), Rung(trials=8, rows=1000), Rung(trials=4, rows=2000), Rung(trials=2, rows=4000)]

@@ -1,4 +1,4 @@
-"""What a search may choose from: `rate=1e-3:2e-2:log` is a range, `enough=1.5,2.0,3.0` a choice."""
+"""The search space: `learning_rate=1e-3:2e-2:log` is a range, `target_perplexity=1.5,2.0,3.0` a list of values."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.methods.registry import settings_of
 
-TRIES = 1000  # draws in a row that bring nothing new before a space counts as exhausted
+MAX_REPEATED_DRAWS = 1000  # the space is exhausted after this number of consecutive draws without new settings
 
 
 class Dimension(Protocol):
-    """The values one keyword may take."""
+    """The possible values of one setting."""
 
     def draw(self, random: Random) -> JSON: ...
 
 
 @dataclass(frozen=True)
 class Categorical:
-    """One of a few values."""
+    """A list of values."""
 
     values: tuple[JSON, ...]
 
@@ -33,7 +33,7 @@ class Categorical:
 
 @dataclass(frozen=True)
 class Range:
-    """A number between two others, ends included; `log`: as likely between 1 and 10 as between 10 and 100.
+    """A range of numbers, both ends included. `log`: uniform on a logarithmic scale; `whole`: integers only.
 
     >>> Range(1e-3, 1e-1, log=True).draw(Random(1))
     0.00186
@@ -53,20 +53,20 @@ class Range:
             value = math.exp(random.uniform(math.log(self.low), math.log(self.high)))
         else:
             value = random.uniform(self.low, self.high)
-        value = min(max(float(f"{value:.3g}"), self.low), self.high)  # three digits: as precise as a tuned number is
+        value = min(max(float(f"{value:.3g}"), self.low), self.high)  # three significant digits
         return round(value) if self.whole else value
 
 
 @dataclass(frozen=True)
 class Space:
-    """The keywords to search over, each with its dimension."""
+    """The settings to search over, each with its dimension."""
 
     dimensions: Mapping[str, Dimension]
 
     def draw(self, seed: int) -> Iterator[dict[str, JSON]]:
-        """Settings at random, none twice; ends when a small space has no more."""
+        """Random settings without repetition; ends when the space is exhausted."""
         random, seen, misses = Random(seed), set[str](), 0
-        while misses < TRIES:
+        while misses < MAX_REPEATED_DRAWS:
             settings = {name: dimension.draw(random) for name, dimension in self.dimensions.items()}
             misses = misses + 1 if repr(settings) in seen else 0
             if not misses:
@@ -75,25 +75,25 @@ class Space:
 
 
 def parse_space(texts: Iterable[str], method: str, fixed: Mapping[str, JSON] | None = None) -> Space:
-    """The space that `--space NAME=...` options describe, in the types of the method's keywords.
+    """Parse `--space NAME=...` options; values get the types of the method's settings.
 
-    >>> parse_space(["rate=1e-3:2e-2:log", "enough=1.5,2"], "full").dimensions["enough"]
-    Choice(values=(1.5, 2.0))
+    >>> parse_space(["learning_rate=1e-3:2e-2:log", "target_perplexity=1.5,2"], "full").dimensions["target_perplexity"]
+    Categorical(values=(1.5, 2.0))
     """
     dimensions: dict[str, Dimension] = {}
     for text in texts:
         name, equals, values = (part.strip() for part in text.partition("="))
         if not equals or not values:
-            raise InputError(f"--space takes NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A,B,..., not {text!r}")
+            raise InputError(f"--space expects NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A,B,..., not {text!r}")
         if name in dimensions or name in (fixed or {}):
-            raise InputError(f"setting {name} is given twice; search over it or set it, once")
-        dimensions[name] = _range(name, values, method) if ":" in values else _choice(name, values, method)
+            raise InputError(f"setting {name} is given twice; give it once, in --space or in --set")
+        dimensions[name] = _range(name, values, method) if ":" in values else _categorical(name, values, method)
     if not dimensions:
         raise InputError("nothing to search over; give --space NAME=LOW:HIGH or NAME=A,B,... at least once")
     return Space(dimensions)
 
 
-def _choice(name: str, values: str, method: str) -> Categorical:
+def _categorical(name: str, values: str, method: str) -> Categorical:
     found = (settings_of(method, {name: value.strip()})[name] for value in values.split(","))
     return Categorical(tuple(dict.fromkeys(found)))
 
@@ -102,14 +102,14 @@ def _range(name: str, text: str, method: str) -> Range:
     default = settings_of(method, {name: settings_of(method).get(name)})[name]
     whole = isinstance(default, int)
     if isinstance(default, bool) or not isinstance(default, int | float):
-        raise InputError(f"setting {name} is no number; search over values: --space {name}=A,B")
-    low, high, *how = text.split(":")
+        raise InputError(f"setting {name} is not a number; give a list of values: --space {name}=A,B")
+    low, high, *scale = text.split(":")
     try:
         ends = [int(end) if whole else float(end) for end in (low, high)]
     except ValueError:
         raise InputError(f"--space {name}={text}: expected two {'whole ' * whole}numbers, LOW:HIGH") from None
-    if how not in ([], ["log"]):
-        raise InputError(f"--space {name}={text}: after LOW:HIGH comes nothing, or log")
-    if not -math.inf < ends[0] < ends[1] < math.inf or (how and ends[0] <= 0):
-        raise InputError(f"--space {name}={text}: expected LOW < HIGH{', both above 0 for log' if how else ''}")
-    return Range(ends[0], ends[1], bool(how), whole)
+    if scale not in ([], ["log"]):
+        raise InputError(f"--space {name}={text}: expected LOW:HIGH or LOW:HIGH:log")
+    if not -math.inf < ends[0] < ends[1] < math.inf or (scale and ends[0] <= 0):
+        raise InputError(f"--space {name}={text}: expected LOW < HIGH{', both above 0 for log' if scale else ''}")
+    return Range(ends[0], ends[1], bool(scale), whole)

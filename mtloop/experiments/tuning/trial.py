@@ -1,4 +1,4 @@
-"""One choice of settings, and how it stands."""
+"""One choice of settings, and its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mtloop.core.types import JSON
 
 @dataclass(frozen=True)
 class Trial:
-    """Settings to try. Number 0 are the defaults."""
+    """Settings to try. Trial 0 has the defaults."""
 
     number: int
     settings: Mapping[str, JSON] = field(default_factory=dict)
@@ -26,7 +26,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """A trial after so many rows: its scores, and the value it is ranked by (more is better)."""
+    """The scores of a trial after `rows` rows, and the value of the objective (higher is better).
+
+    `failed` is the error message of a trial whose settings the method refused.
+    """
 
     trial: Trial
     rows: int
@@ -35,8 +38,8 @@ class TrialResult:
     failed: str = ""
 
     @property
-    def order(self) -> tuple[float, ...]:
-        """Sorts the best first: who came further, then who is better, then who was drawn earlier."""
+    def sort_key(self) -> tuple[float, ...]:
+        """Sorts the best first: by rows, then by value, then by trial number."""
         return -self.rows, -self.value, self.trial.number
 
     def to_json(self) -> dict[str, JSON]:

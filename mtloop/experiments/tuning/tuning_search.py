@@ -1,4 +1,4 @@
-"""The search: trials climb the rungs, each on its own trace; the best at the top wins."""
+"""The search: run the trials rung by rung, each in its own trace, and select the best of the last rung."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.record import Snapshots
 from mtloop.core.trace import Trace
 from mtloop.core.types import Step
-from mtloop.experiments.runners import Runner, Work
+from mtloop.experiments.runners import ExperimentJob, Runner
 from mtloop.experiments.tuning.objective import Objective
 from mtloop.experiments.tuning.plan import SearchPlan
 from mtloop.experiments.tuning.rungs import Rung
@@ -23,76 +23,83 @@ from mtloop.experiments.tuning.trial import Trial, TrialResult
 
 @dataclass
 class Search:
-    """A plan at work in a folder.
+    """A search in a folder.
 
-    Killed at any moment and started again it picks the same winner: what a trial has done is in its trace, which goes
-    on where it was, and everything else follows from the traces.
+    A search that is killed and started again selects the same winner: the traces of the trials are resumed, and
+    everything else is computed from the traces.
     """
 
     plan: SearchPlan
     objective: Objective
     folder: Path
     runner: Runner
-    say: Callable[[str], None] = lambda line: None
-    standings_: dict[int, TrialResult] = field(default_factory=dict)
+    log: Callable[[str], None] = lambda line: None
+    results_: dict[int, TrialResult] = field(default_factory=dict)
 
     def run(self) -> Trial:
-        """Climb, and return the winner."""
-        going = self.plan.all_trials
+        """Run all rungs and return the winner."""
+        trials = self.plan.all_trials
         for number, rung in enumerate(self.plan.rungs, start=1):
-            self.say(f"rung {number} of {len(self.plan.rungs)}: {len(going)} trials to {rung.rows} segments")
-            best = self._climb(going, rung)
-            ahead = self.plan.rungs[number].trials if number < len(self.plan.rungs) else 0
-            for standing in best[ahead:]:
-                Snapshots(self._trace(standing.trial.name)).clear()  # it goes no further
-            going = [standing.trial for standing in best[:ahead]]
-            self._keep()
+            self.log(f"rung {number} of {len(self.plan.rungs)}: {len(trials)} trials to {rung.rows} segments")
+            best = self._run_rung(trials, rung)
+            remaining = self.plan.rungs[number].trials if number < len(self.plan.rungs) else 0
+            for result in best[remaining:]:
+                Snapshots(self._trace(result.trial.name)).clear()  # this trial does not continue
+            trials = [result.trial for result in best[:remaining]]
+            self._write_results()
         Snapshots(self._trace("baseline")).clear()
         winner = self.leaderboard[0]
         if winner.failed:
             raise InputError(f"every trial failed; the first: {winner.failed}")
-        self._keep_winner(winner)
+        self._write_winner(winner)
         return winner.trial
 
     @property
     def leaderboard(self) -> list[TrialResult]:
-        """Every trial as it stood when it was stopped, the best first."""
-        return sorted(self.standings_.values(), key=lambda standing: standing.order)
+        """The last result of every trial, the best first."""
+        return sorted(self.results_.values(), key=lambda result: result.sort_key)
 
     def report(self, winner: Trial) -> dict[str, list[Step]]:
-        """Baseline, defaults and winner on the part no one has seen, each starting from the base model."""
-        part = self.plan.on_report
-        experiments = {"baseline": self.plan.baseline_of(part), "default": self.plan.of(Trial(0), part)}
+        """Run baseline, defaults and winner on the report rows, each from the base model; return their steps."""
+        part = self.plan.report_part
+        experiments = {"baseline": self.plan.baseline_on(part), "default": self.plan.trial_on(Trial(0), part)}
         if winner.number:
-            experiments["winner"] = self.plan.of(winner, part)
-        works = {name: Work(e, self.folder / "report" / f"{name}.jsonl", part.limit) for name, e in experiments.items()}
-        self.say(f"report: {', '.join(works)} on rows {self.plan.report}")
-        self._done(list(works.values()))
-        for work in works.values():
-            Snapshots(work.trace).clear()
-        return {name: Trace.read(work.trace).steps for name, work in works.items()}
+            experiments["winner"] = self.plan.trial_on(winner, part)
+        jobs = {
+            name: ExperimentJob(experiment, self.folder / "report" / f"{name}.jsonl", part.limit)
+            for name, experiment in experiments.items()
+        }
+        self.log(f"report: {', '.join(jobs)} on rows {self.plan.report}")
+        self._run_jobs(list(jobs.values()))
+        for job in jobs.values():
+            Snapshots(job.trace).clear()
+        return {name: Trace.read(job.trace).steps for name, job in jobs.items()}
 
-    def _climb(self, going: Sequence[Trial], rung: Rung) -> list[TrialResult]:
-        """Bring the trials to the rung's rows; the best first."""
-        part = self.plan.on_tune
-        works = [Work(self.plan.baseline_of(part), self._trace("baseline"), rung.rows)]
-        works += [Work(self.plan.of(trial, part), self._trace(trial.name), rung.rows) for trial in going]
-        _, *failures = self._done(works)
+    def _run_rung(self, trials: Sequence[Trial], rung: Rung) -> list[TrialResult]:
+        """Run the trials up to the rows of the rung; return their results, the best first."""
+        part = self.plan.tuning_part
+        jobs = [ExperimentJob(self.plan.baseline_on(part), self._trace("baseline"), rung.rows)]
+        jobs += [ExperimentJob(self.plan.trial_on(trial, part), self._trace(trial.name), rung.rows) for trial in trials]
+        _, *failures = self._run_jobs(jobs)
         baseline = self._scores("baseline", rung.rows)
-        for trial, failed in zip(going, failures, strict=True):
-            self.standings_[trial.number] = self._standing(trial, rung.rows, baseline, failed)
-            self.say(f"  {trial.name} {trial}: {failed or _shown(self.standings_[trial.number].scores)}")
-        return sorted((self.standings_[trial.number] for trial in going), key=lambda standing: standing.order)
+        for trial, failed in zip(trials, failures, strict=True):
+            self.results_[trial.number] = self._result(trial, rung.rows, baseline, failed)
+            self.log(f"  {trial.name} {trial}: {failed or _format_scores(self.results_[trial.number].scores)}")
+        return sorted((self.results_[trial.number] for trial in trials), key=lambda result: result.sort_key)
 
-    def _done(self, works: Sequence[Work]) -> list[str]:
-        """Have it done. Settings that a method refuses fail before there is a trace; all else is no trial's fault."""
-        failures = self.runner(works)
-        for work, failed in zip(works, failures, strict=True):
-            if failed and (work.trace.exists() or work.trace.stem in ("baseline", "default", "winner")):
-                raise InputError(f"{work.trace.stem}: {failed}")
+    def _run_jobs(self, jobs: Sequence[ExperimentJob]) -> list[str]:
+        """Run the jobs and return their error messages.
+
+        A method refuses settings before it writes a trace. An error after that is not the fault of a trial, so it is
+        raised as InputError.
+        """
+        failures = self.runner(jobs)
+        for job, failed in zip(jobs, failures, strict=True):
+            if failed and (job.trace.exists() or job.trace.stem in ("baseline", "default", "winner")):
+                raise InputError(f"{job.trace.stem}: {failed}")
         return failures
 
-    def _standing(self, trial: Trial, rows: int, baseline: dict[str, float], failed: str) -> TrialResult:
+    def _result(self, trial: Trial, rows: int, baseline: dict[str, float], failed: str) -> TrialResult:
         if failed:
             return TrialResult(trial, 0, -math.inf, failed=failed)
         scores = self._scores(trial.name, rows)
@@ -104,17 +111,18 @@ class Search:
     def _trace(self, name: str) -> Path:
         return self.folder / "trials" / f"{name}.jsonl"
 
-    def _keep(self) -> None:
-        lines = [json.dumps(standing.to_json(), ensure_ascii=False) + "\n" for standing in self.leaderboard]
+    def _write_results(self) -> None:
+        lines = [json.dumps(result.to_json(), ensure_ascii=False) + "\n" for result in self.leaderboard]
         write_text(self.folder / "trials.jsonl", "".join(lines))
 
-    def _keep_winner(self, winner: TrialResult) -> None:
+    def _write_winner(self, winner: TrialResult) -> None:
         plan = self.plan
-        note = f"trial {winner.trial.name} of {len(plan.all_trials)}, seed {plan.seed}, best by {self.objective.rule}"
-        note += f"\non rows {plan.tune}: {_shown(winner.scores)}; for rows not tuned on see the report"
-        experiment = plan.of(winner.trial, plan.default)
+        objective = self.objective.description
+        note = f"trial {winner.trial.name} of {len(plan.all_trials)}, seed {plan.seed}, best by {objective}"
+        note += f"\non rows {plan.tune}: {_format_scores(winner.scores)}; see the report for other rows"
+        experiment = plan.trial_on(winner.trial, plan.default)
         write_text(self.folder / "winner.toml", to_toml(experiment, note=note))
 
 
-def _shown(scores: Mapping[str, float]) -> str:
+def _format_scores(scores: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in scores.items())

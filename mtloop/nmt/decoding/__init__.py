@@ -1,1 +1,1 @@
-"""What influences the next token while decoding: a memory of confirmed segments, copied words."""
+"""Logits processors for decoding: a memory of confirmed segments, and words to copy."""

@@ -1,9 +1,10 @@
-"""Names that stay as they are: a push, while decoding, for source words that translators leave alone.
+"""Words that stay unchanged: a bonus, while decoding, for source words that translators copy.
 
-`ActionScript`, `useCodepage` or `H.264` are the same in every language, but a model that never met them spells them
-from pieces and goes astray. What is copied is learned: for each shape of word (and for each word, once it was met),
-how often it stood unchanged in what the translators confirmed, alone or in a compound (`XMLSocket-Objekt`). So a
-product's name is kept after one correction, and a capitalised button label is not, where the translators translate it.
+`ActionScript`, `useCodepage` or `H.264` are the same in every language, but a model that never saw them spells them
+from pieces and makes errors. The words to copy are learned: for each shape of word (and for each word, after its first
+occurrence), how often it occurs unchanged in the confirmed translations, alone or in a compound (`XMLSocket-Objekt`).
+So a product's name is copied after one correction, and a capitalised button label is not copied if the translators
+translate it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from mtloop.nmt.decoding.source_words import SourceWords
-from mtloop.nmt.engine.search import Moment
+from mtloop.nmt.engine.search import SearchState
 from mtloop.nmt.engine.vocabulary import SPACE
 
 WORD = re.compile(r"\w[\w.\-/:@]*\w|\w")
-AFTER_CODE = re.compile(r" ?(\( ?\)|_)")  # what stands after the name of a function, or inside a name in pieces
+AFTER_CODE = re.compile(r" ?(\( ?\)|_)")  # after the name of a function, or inside a name in pieces
 BEFORE_CODE = re.compile(r"_ ?$")
-MANY = 3  # pieces of a capitalised word that the vocabulary does not know: a name, more often than not
-PRIOR: Mapping[str, tuple[float, float]] = {  # shape: kept, changed, before anything was seen
+MIN_RARE_PIECES = 3  # a capitalised word with this many pieces is rare: usually a name
+PRIOR: Mapping[str, tuple[float, float]] = {  # shape: pseudo-counts of copied and of changed words
     "digit": (3.0, 1.0),
     "caps": (3.0, 1.0),
     "camel": (3.0, 1.0),
@@ -35,16 +36,16 @@ PRIOR: Mapping[str, tuple[float, float]] = {  # shape: kept, changed, before any
     "capital": (1.0, 4.0),
     "plain": (0.0, 20.0),
 }
-FAITH = 0.9  # how many sightings of a word its shape is worth
-LIKELY = 0.3  # from here on a word gets a push
-OPENING = re.compile(rf"{SPACE}?[^\w\s{SPACE}]*[\"„“»«‚'(\[{{<\-/\\_]$")  # a piece after which no space stands
-LONGEST = 16  # pieces of a word
+SHAPE_WEIGHT = 0.9  # weight of the rate of the shape, in occurrences of the word
+MIN_COPY_RATE = 0.3  # a word with a lower copy rate gets no bonus
+OPENING = re.compile(rf"{SPACE}?[^\w\s{SPACE}]*[\"„“»«‚'(\[{{<\-/\\_]$")  # a piece that is not followed by a space
+MAX_WORD_PIECES = 16
 
 
-def shape(word: str, first: bool = False) -> str:
-    """What a word looks like; at the start of a sentence a capital says nothing.
+def word_shape(word: str, first: bool = False) -> str:
+    """Return the shape of a word; at the start of a sentence (`first`) a capital letter is ignored.
 
-    >>> [shape(word) for word in ("ActionScript", "PDF", "H.264", "a.b", "Flash", "tool")]
+    >>> [word_shape(word) for word in ("ActionScript", "PDF", "H.264", "a.b", "Flash", "tool")]
     ['camel', 'caps', 'digit', 'dotted', 'capital', 'plain']
     """
     if any(c.isdigit() for c in word):
@@ -60,7 +61,7 @@ def shape(word: str, first: bool = False) -> str:
 
 @dataclass(frozen=True)
 class CopyCandidate:
-    """A word that could be kept: its text, its shape, and the numbers of the source words it is made of."""
+    """A word that could be copied: its text, its shape, and the indices of its first and last source word."""
 
     text: str
     shape: str
@@ -69,37 +70,45 @@ class CopyCandidate:
 
 
 def candidates(words: SourceWords) -> Iterator[CopyCandidate]:
-    """Words of the running text; what the encoder's pieces cut at a mark (`www.example.org`) is one again."""
-    text, starts = words.running
+    """Yield the words of the source text; words that were split at punctuation (`www.example.org`) are joined again."""
+    text, starts = words.text_with_offsets
     for found in WORD.finditer(text):
         first, last = bisect_right(starts, found.start()) - 1, bisect_left(starts, found.end()) - 1
-        form = shape(found.group(), first == 0)
-        if form in ("plain", "capital") and _in_code(text, found):
-            form = "code"
-        elif form == "capital" and int(((words.where >= first) & (words.where <= last)).sum()) >= MANY:
-            form = "strange"
-        yield CopyCandidate(found.group(), form, first, last)
+        shape = word_shape(found.group(), first == 0)
+        if shape in ("plain", "capital") and _in_code(text, found):
+            shape = "code"
+        elif shape == "capital" and _count_pieces(words, first, last) >= MIN_RARE_PIECES:
+            shape = "strange"
+        yield CopyCandidate(found.group(), shape, first, last)
+
+
+def _count_pieces(words: SourceWords, first: int, last: int) -> int:
+    return int(((words.word_of_piece >= first) & (words.word_of_piece <= last)).sum())
 
 
 @dataclass
-class Copying:
-    """Learns which words are kept, and pushes towards them."""
+class CopyModel:
+    """Learns which words are copied, and makes the logits processor that adds a bonus for them.
 
-    start: float = 4.0
-    go_on: float = 6.0
+    `copy_start_bonus` is added to the log-odds of copying for the first piece of a word, `copy_continue_bonus` to the
+    logit of each further piece.
+    """
+
+    copy_start_bonus: float = 4.0
+    copy_continue_bonus: float = 6.0
     kept_: Counter[str] = field(default_factory=Counter)
     seen_: Counter[str] = field(default_factory=Counter)
 
     def learn(self, words: SourceWords, target: str) -> None:
-        """A word says something of its shape when it is met first; then it speaks for itself."""
+        """Count copied words. A word counts for its shape at its first occurrence, and always for itself."""
         for one in candidates(words):
-            key, kept = f"={one.text}", stands_in(one.text, target)
+            key, kept = f"={one.text}", occurs_in(one.text, target)
             for name in (key,) if self.seen_[key] else (key, one.shape):
                 self.seen_[name] += 1
                 self.kept_[name] += kept
 
     def counts(self) -> dict[str, int]:
-        """As a delta holds it."""
+        """Return the counts in the format of a delta."""
         kept = {f"kept/{key}": count for key, count in self.kept_.items() if count}
         return kept | {f"seen/{key}": count for key, count in self.seen_.items()}
 
@@ -108,60 +117,62 @@ class Copying:
             counter.clear()
             counter.update({key.removeprefix(name): n for key, n in counts.items() if key.startswith(name)})
 
-    def rate(self, word: str, form: str) -> float:
-        """How likely a word is kept: as far as is known of it, then of its shape."""
-        kept, changed = PRIOR[form]
-        of_shape = (self.kept_[form] + kept) / (self.seen_[form] + kept + changed)
-        return (self.kept_[f"={word}"] + FAITH * of_shape) / (self.seen_[f"={word}"] + FAITH)
+    def copy_rate(self, word: str, shape: str) -> float:
+        """Return the estimated probability that a word is copied, from its own counts and those of its shape."""
+        kept, changed = PRIOR[shape]
+        shape_rate = (self.kept_[shape] + kept) / (self.seen_[shape] + kept + changed)
+        return (self.kept_[f"={word}"] + SHAPE_WEIGHT * shape_rate) / (self.seen_[f"={word}"] + SHAPE_WEIGHT)
 
-    def of(self, words: SourceWords, spell: Callable[[str], Sequence[int]], pieces: Sequence[str]) -> Push | None:
-        """The push for one sentence, or none."""
-        kept = [
-            Kept(one.text, one.first, one.last, self._push(rate))
+    def processor(
+        self, words: SourceWords, spell: Callable[[str], Sequence[int]], pieces: Sequence[str]
+    ) -> CopyProcessor | None:
+        """Return the logits processor for one sentence, or None if it has no word to copy."""
+        to_copy = [
+            WordToCopy(one.text, one.first, one.last, self._start_bonus(rate))
             for one in candidates(words)
-            if (rate := self.rate(one.text, one.shape)) > LIKELY
+            if (rate := self.copy_rate(one.text, one.shape)) > MIN_COPY_RATE
         ]
-        return Push(words, kept, self.go_on, Speller(spell, pieces)) if kept else None
+        return CopyProcessor(words, to_copy, self.copy_continue_bonus, PieceSpeller(spell, pieces)) if to_copy else None
 
-    def _push(self, rate: float) -> float:
-        return max(0.0, self.start + math.log(rate / (1 - rate)))
+    def _start_bonus(self, rate: float) -> float:
+        return max(0.0, self.copy_start_bonus + math.log(rate / (1 - rate)))
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A word to keep, where it stands in the source, and how hard to push towards it."""
+class WordToCopy:
+    """A word to copy, its first and last source word, and the bonus for its first piece."""
 
     text: str
     first: int
     last: int
-    push: float
+    bonus: float
 
 
-class Speller:
-    """Which piece comes next when a word is written."""
+class PieceSpeller:
+    """Finds the next piece of a word that is being written."""
 
     def __init__(self, spell: Callable[[str], Sequence[int]], pieces: Sequence[str]) -> None:
         self._spell, self._pieces = spell, pieces
-        self._mark = list(spell('"'))
+        self._quote = list(spell('"'))
         self._first: dict[str, int | None] = {}
 
-    def opens(self, text: str) -> int | None:
-        """The first piece of a word after a space."""
+    def first_piece(self, text: str) -> int | None:
+        """Return the first piece of a word after a space."""
         if f" {text}" not in self._first:
             self._first[f" {text}"] = next(iter(self._spell(text)), None)
         return self._first[f" {text}"]
 
-    def goes_on(self, rest: str) -> int | None:
-        """The first piece of what is left of a word, or of a word right after a mark."""
+    def next_piece(self, rest: str) -> int | None:
+        """Return the first piece of the rest of a word, or of a word directly after a punctuation mark."""
         if rest not in self._first:
-            ids, mark = list(self._spell(f'"{rest}')), self._mark
-            self._first[rest] = ids[len(mark)] if ids[: len(mark)] == mark and len(ids) > len(mark) else None
+            ids, quote = list(self._spell(f'"{rest}')), self._quote
+            self._first[rest] = ids[len(quote)] if ids[: len(quote)] == quote and len(ids) > len(quote) else None
         return self._first[rest]
 
-    def begun(self, ids: Sequence[int]) -> list[str]:
-        """What may be the beginning of the word being written, from its shortest reading; empty right after a mark."""
+    def partial_words(self, ids: Sequence[int]) -> list[str]:
+        """Return the possible beginnings of the word being written, shortest first; "" directly after a mark."""
         found, tail = [], ""
-        for number in reversed(ids[-LONGEST:]):
+        for number in reversed(ids[-MAX_WORD_PIECES:]):
             piece = self._pieces[number]
             if OPENING.match(piece):
                 found.append(tail)
@@ -172,49 +183,52 @@ class Speller:
 
 
 @dataclass(frozen=True)
-class Push:
-    """Words to keep, pushed piece by piece: begun where the decoder looks at them, and carried on once begun."""
+class CopyProcessor:
+    """Adds a bonus for the next piece of the words to copy.
+
+    A word is started if the decoder attends to it; a word that is started gets the bonus to continue.
+    """
 
     words: SourceWords
-    kept: Sequence[Kept]
-    go_on: float
-    speller: Speller
+    to_copy: Sequence[WordToCopy]
+    copy_continue_bonus: float
+    speller: PieceSpeller
 
-    def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
-        shares = self.words.shares(moment.attention).tolist()
-        for row, ids in enumerate(moment.written):
-            for piece, push in self._next(ids, shares[row]).items():
-                logits[row, piece] += push
+    def __call__(self, state: SearchState, logits: Tensor) -> Tensor:
+        attention = self.words.sum_attention(state.attention).tolist()
+        for row, ids in enumerate(state.tokens):
+            for piece, bonus in self._bonuses(ids, attention[row]).items():
+                logits[row, piece] += bonus
         return logits
 
-    def _next(self, ids: Sequence[int], shares: Sequence[float]) -> dict[int, float]:
-        pushes: dict[int, float] = {}
-        begun = self.speller.begun(ids)
-        for one in self.kept:
-            piece, push = self._of(one, begun, sum(shares[one.first : one.last + 1]))
+    def _bonuses(self, ids: Sequence[int], attention: Sequence[float]) -> dict[int, float]:
+        bonuses: dict[int, float] = {}
+        partial_words = self.speller.partial_words(ids)
+        for one in self.to_copy:
+            piece, bonus = self._bonus(one, partial_words, sum(attention[one.first : one.last + 1]))
             if piece is not None:
-                pushes[piece] = max(pushes.get(piece, 0.0), push)
-        return pushes
+                bonuses[piece] = max(bonuses.get(piece, 0.0), bonus)
+        return bonuses
 
-    def _of(self, one: Kept, begun: Sequence[str], looked_at: float) -> tuple[int | None, float]:
-        for text in begun:
+    def _bonus(self, one: WordToCopy, partial_words: Sequence[str], attention: float) -> tuple[int | None, float]:
+        for text in partial_words:
             if 1 < len(text) < len(one.text) and one.text.startswith(text):
-                return self.speller.goes_on(one.text[len(text) :]), self.go_on
-        after_mark = "" in begun
-        first = self.speller.goes_on(one.text) if after_mark else self.speller.opens(one.text)
-        return first, one.push * looked_at
+                return self.speller.next_piece(one.text[len(text) :]), self.copy_continue_bonus
+        after_mark = "" in partial_words
+        first = self.speller.next_piece(one.text) if after_mark else self.speller.first_piece(one.text)
+        return first, one.bonus * attention
 
 
 def _in_code(text: str, found: re.Match[str]) -> bool:
-    """Whether a word is the name of a function, or part of a name such as `my_file`."""
+    """Return whether a word is the name of a function, or part of a name such as `my_file`."""
     after = AFTER_CODE.match(text, found.end())
     return after is not None or BEFORE_CODE.search(text, max(0, found.start() - 2), found.start()) is not None
 
 
-def stands_in(word: str, text: str) -> bool:
-    """Whether a word stands unchanged in a text, alone or joined to others by a mark.
+def occurs_in(word: str, text: str) -> bool:
+    """Return whether a word occurs unchanged in a text, alone or joined to other words by punctuation.
 
-    >>> stands_in("XMLSocket", "das XMLSocket-Objekt"), stands_in("line", "die Linienlineale")
+    >>> occurs_in("XMLSocket", "das XMLSocket-Objekt"), occurs_in("line", "die Linienlineale")
     (True, False)
     """
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

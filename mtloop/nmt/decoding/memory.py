@@ -1,12 +1,12 @@
-"""A memory of confirmed segments that speaks while the model decodes (kNN-MT; Khandelwal et al., 2021).
+"""A memory of confirmed segments that votes on the next token while decoding (kNN-MT; Khandelwal et al., 2021).
 
-Each confirmed segment leaves the decoder's state before every token of it, the token, and the source word the decoder
-was looking at. While a new sentence is decoded, states like the present one vote for the tokens that followed them;
-how far they are believed depends on how near they are, and on whether the decoder is looking at the same word again.
-So a term is right the next time after one correction, and a word never met before is left to the model.
+Each confirmed segment stores, for every target token, the decoder state before it, the token, and the source word with
+the most attention. While a new sentence is decoded, stored states that are similar to the present state vote for their
+tokens. The weight of the votes depends on the distance of the states, and on whether the decoder attends to the same
+source word. So a term is translated correctly after one correction, and for an unseen word the model decides alone.
 
-It leaves the weights alone, and forgets a segment by dropping its rows. Only the newest states of each source word are
-compared, so the cost of a token stays flat however much is remembered.
+The memory does not change the weights, and forgets a segment by deleting its rows. Only the newest states of each
+source word are compared, so the cost per token does not grow with the memory.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from torch import Tensor
 
 from mtloop.core.errors import InputError
 from mtloop.nmt.decoding.source_words import SourceWords
-from mtloop.nmt.engine.search import Moment
+from mtloop.nmt.engine.search import SearchState
 
-COMMON = 64  # segments that hold a word, above which it says nothing of what they are about
-TINY = 1e-30  # of attention: no word is quite out of sight, and the logarithm stays a number
-SMALL = 4096  # rows of what was forgotten that are not worth clearing away
-WHISPER = 0.01  # a vote that counts for less than this decides nothing, and is not counted
+MAX_SEGMENTS_PER_WORD = 64  # a word in more segments is ignored in the similarity of segments
+MIN_ATTENTION = 1e-30  # added to attention weights, so that their logarithm is finite
+MIN_DELETED_ROWS = 4096  # with fewer deleted rows the store is not compacted
+MIN_MEMORY_WEIGHT = 0.01  # votes with a smaller total weight are ignored
 Array: TypeAlias = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
-    """One confirmed segment: its texts; and for each token of it the state before, and the word looked at.
+class StoredSegment:
+    """One confirmed segment: its texts, and for each target token the decoder state before it and the attended word.
 
-    In a memory the states are rows of its store, and `keys` is empty.
+    Inside a memory the states are rows of its store, and `keys` is empty.
     """
 
     lesson: int
@@ -48,166 +48,180 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class Trust:
-    """How far the memory is believed.
+class MemorySettings:
+    """The weights of the votes.
 
-    `neighbours` vote with weight gaze * exp(-distance / temperature), where the gaze is the share of attention on the
-    word they were written for. Together they count for `most` at distance zero under full attention, and fade as
-    exp(-distance / reach). Distances are squared and divided by the width of the state.
+    The `neighbours` nearest states vote with weight attention * exp(-distance / memory_temperature), where attention is
+    that on their source word. The total weight of the votes is `max_memory_weight` at distance 0 and full attention; it
+    decreases as exp(-distance / distance_scale). Distances are squared and divided by the width of the state.
 
-    Of each word at most `newest` states are compared, those of the `alike` most alike segments first. Their reach
-    is longer, by `stretch` times the square of the share of the sentence's words (rare ones weigh more) they have too.
+    At most `max_states_per_word` states of each word are compared, first those of the `similar_segments` most similar
+    segments. The distance scale of these is multiplied by 1 + similarity_boost * similarity^2, where the similarity is
+    the share of common words, weighted by their rarity.
     """
 
-    most: float = 0.8
-    reach: float = 1.5
-    temperature: float = 0.2
+    max_memory_weight: float = 0.8
+    distance_scale: float = 1.5
+    memory_temperature: float = 0.2
     neighbours: int = 8
-    newest: int = 32
-    alike: int = 16
-    stretch: float = 4.0
+    max_states_per_word: int = 32
+    similar_segments: int = 16
+    similarity_boost: float = 4.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.most < 1:
-            raise InputError(f"most is a share from 0 to below 1, not {self.most}")
-        if not (self.reach > 0 and self.temperature > 0):
-            raise InputError("reach and temperature are above 0")
-        if self.neighbours < 1 or self.newest < 1 or self.alike < 0 or not self.stretch >= 0:
-            raise InputError("neighbours and newest are 1 or more, alike and stretch are 0 or more")
+        if not 0 <= self.max_memory_weight < 1:
+            raise InputError(f"max_memory_weight is from 0 to below 1, not {self.max_memory_weight}")
+        if not (self.distance_scale > 0 and self.memory_temperature > 0):
+            raise InputError("distance_scale and memory_temperature are above 0")
+        if self.neighbours < 1 or self.max_states_per_word < 1:
+            raise InputError("neighbours and max_states_per_word are 1 or more")
+        if self.similar_segments < 0 or not self.similarity_boost >= 0:
+            raise InputError("similar_segments and similarity_boost are 0 or more")
 
 
 class Memory:
-    """Confirmed segments, found again by the words of their source."""
+    """Confirmed segments, indexed by the words of their source."""
 
-    def __init__(self, trust: Trust | None) -> None:
-        """Without trust it keeps pairs and is silent."""
-        self.trust = trust
-        self._held: dict[int, Remembered] = {}
-        self._rows: dict[int, int] = {}  # lesson: its first row in the store
-        self._where: dict[str, list[int]] = {}  # word: rows of the store, oldest first
-        self._exact: dict[str, list[int]] = {}
-        self._lessons: dict[str, dict[int, None]] = {}  # word: lessons whose source holds it, oldest first
-        self._store, self._dead = StateStore(), 0  # rows of what was forgotten
+    def __init__(self, settings: MemorySettings | None) -> None:
+        """With `settings` None the memory stores pairs and does not vote."""
+        self.settings = settings
+        self._segments: dict[int, StoredSegment] = {}
+        self._first_rows: dict[int, int] = {}  # lesson: its first row in the store
+        self._rows_by_word: dict[str, list[int]] = {}  # word: rows of the store, oldest first
+        self._lessons_by_source: dict[str, list[int]] = {}
+        self._lessons_by_word: dict[str, dict[int, None]] = {}  # word: lessons with it in the source, oldest first
+        self._store, self._deleted_rows = StateStore(), 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._segments)
 
-    def __iter__(self) -> Iterator[Remembered]:
-        """All that is remembered, oldest first."""
-        return iter(self._held.values())
+    def __iter__(self) -> Iterator[StoredSegment]:
+        """Iterate over all stored segments, oldest first."""
+        return iter(self._segments.values())
 
     @property
     def states(self) -> int:
+        """The number of stored states."""
         return sum(len(one.tokens) for one in self)
 
-    def add(self, one: Remembered) -> None:
+    def add(self, one: StoredSegment) -> None:
         self.forget(one.lesson)
         first = self._store.append(one.keys, one.tokens)
-        self._held[one.lesson] = replace(one, keys=torch.empty(0))
-        self._rows[one.lesson] = first
+        self._segments[one.lesson] = replace(one, keys=torch.empty(0))
+        self._first_rows[one.lesson] = first
         for row, word in enumerate(one.words, start=first):
-            self._where.setdefault(word, []).append(row)
-            self._lessons.setdefault(word, {})[one.lesson] = None
-        self._exact.setdefault(one.source, []).append(one.lesson)
+            self._rows_by_word.setdefault(word, []).append(row)
+            self._lessons_by_word.setdefault(word, {})[one.lesson] = None
+        self._lessons_by_source.setdefault(one.source, []).append(one.lesson)
 
     def forget(self, lesson: int) -> bool:
-        """As if it had never been confirmed; False if it is not there (any more)."""
-        one = self._held.pop(lesson, None)
+        """Delete a segment completely; return False if it is not in the memory."""
+        one = self._segments.pop(lesson, None)
         if one is None:
             return False
-        for row, word in enumerate(one.words, start=self._rows.pop(lesson)):
-            self._where[word].remove(row)
-            self._lessons[word].pop(lesson, None)
-        self._exact[one.source].remove(lesson)
-        self._dead += len(one.words)
-        if self._dead > max(len(self._store) // 2, SMALL):
+        for row, word in enumerate(one.words, start=self._first_rows.pop(lesson)):
+            self._rows_by_word[word].remove(row)
+            self._lessons_by_word[word].pop(lesson, None)
+        self._lessons_by_source[one.source].remove(lesson)
+        self._deleted_rows += len(one.words)
+        if self._deleted_rows > max(len(self._store) // 2, MIN_DELETED_ROWS):
             self.restore(self.tensors())
         return True
 
     def _clear(self) -> None:
-        for index in (self._held, self._rows, self._where, self._exact, self._lessons):
+        for index in (
+            self._segments,
+            self._first_rows,
+            self._rows_by_word,
+            self._lessons_by_source,
+            self._lessons_by_word,
+        ):
             index.clear()
-        self._store, self._dead = StateStore(), 0
+        self._store, self._deleted_rows = StateStore(), 0
 
-    def exact(self, source: str) -> str | None:
-        """What the very same source was translated to last."""
-        lessons = self._exact.get(source) if self.trust else None
-        return self._held[lessons[-1]].target if lessons else None
+    def exact_match(self, source: str) -> str | None:
+        """Return the newest confirmed translation of exactly this source, or None."""
+        lessons = self._lessons_by_source.get(source) if self.settings else None
+        return self._segments[lessons[-1]].target if lessons else None
 
-    def versions(self, source: str) -> list[str]:
-        """Every translation confirmed for this source, oldest first; the last one wins."""
-        return [self._held[lesson].target for lesson in self._exact.get(source, [])]
+    def translations(self, source: str) -> list[str]:
+        """Return all confirmed translations of this source, oldest first; `exact_match` returns the last one."""
+        return [self._segments[lesson].target for lesson in self._lessons_by_source.get(source, [])]
 
-    def recall(self, words: SourceWords) -> Recalled | None:
-        """What was written when these words were looked at before, the newest of each."""
-        if self.trust is None:
+    def processor(self, words: SourceWords) -> MemoryProcessor | None:
+        """Return the logits processor for one source, or None if none of its words is in the memory."""
+        if self.settings is None:
             return None
         texts = [text.lower() for text in words.texts]
-        likeness = self._alike(dict.fromkeys(texts))
-        found = self._rows_of(dict.fromkeys(texts), likeness)
+        similarities = self._most_similar(dict.fromkeys(texts))
+        found = self._rows_to_compare(dict.fromkeys(texts), similarities)
         if not found:
             return None
         numbers = {word: number for number, word in enumerate(found)}
-        member = np.zeros((len(words.where), len(found)), np.float32)
-        for piece, where in enumerate(words.where.tolist()):
-            if texts[where] in numbers:
-                member[piece, numbers[texts[where]]] = 1.0
-        of_word = [number for number, rows in enumerate(found.values()) for _ in rows]
+        membership = np.zeros((len(words.word_of_piece), len(found)), np.float32)
+        for piece, word in enumerate(words.word_of_piece.tolist()):
+            if texts[word] in numbers:
+                membership[piece, numbers[texts[word]]] = 1.0
+        word_of_state = [number for number, rows in enumerate(found.values()) for _ in rows]
         rows = [row for rows in found.values() for row in rows]
-        alike = np.array([alike for rows in found.values() for alike in rows.values()], np.float32)
-        reach = self.trust.reach * (1 + self.trust.stretch * alike**2)
-        return Recalled(member, of_word, *self._store.take(rows), reach, self.trust)
+        similarity = np.array([value for rows in found.values() for value in rows.values()], np.float32)
+        scales = self.settings.distance_scale * (1 + self.settings.similarity_boost * similarity**2)
+        return MemoryProcessor(membership, word_of_state, *self._store.take(rows), scales, self.settings)
 
-    def _rows_of(self, words: Iterable[str], likeness: Mapping[int, float]) -> dict[str, dict[int, float]]:
-        """For each word the states to compare, those of the most alike segments first, then the newest; how alike."""
-        assert self.trust is not None
-        most, found = self.trust.newest, {word: dict[int, float]() for word in words if self._where.get(word)}
-        for lesson, alike in likeness.items():
-            for row, word in enumerate(self._held[lesson].words, start=self._rows[lesson]):
-                if word in found and len(found[word]) < most:
-                    found[word][row] = alike
+    def _rows_to_compare(self, words: Iterable[str], similarities: Mapping[int, float]) -> dict[str, dict[int, float]]:
+        """Return for each word the rows to compare, with the similarity of their segments.
+
+        Rows of the most similar segments come first, then the newest rows.
+        """
+        assert self.settings is not None
+        limit = self.settings.max_states_per_word
+        found = {word: dict[int, float]() for word in words if self._rows_by_word.get(word)}
+        for lesson, similarity in similarities.items():
+            for row, word in enumerate(self._segments[lesson].words, start=self._first_rows[lesson]):
+                if word in found and len(found[word]) < limit:
+                    found[word][row] = similarity
         for word, rows in found.items():
-            newer = [row for row in reversed(self._where[word][-most:]) if row not in rows]
-            rows.update(dict.fromkeys(newer[: most - len(rows)], 0.0))
+            newest = [row for row in reversed(self._rows_by_word[word][-limit:]) if row not in rows]
+            rows.update(dict.fromkeys(newest[: limit - len(rows)], 0.0))
         return found
 
-    def _alike(self, words: Collection[str]) -> dict[int, float]:
-        """The segments that share most with these words, most alike first, and how much of their weight they share.
+    def _most_similar(self, words: Collection[str]) -> dict[int, float]:
+        """Return the segments that share most with these words, most similar first, with their similarity (0 to 1).
 
-        A rare word counts for more, a common one not at all.
+        Rare words weigh more; words in more than MAX_SEGMENTS_PER_WORD segments are ignored.
         """
         scores: dict[int, float] = {}
-        whole = 0.0
+        total = 0.0
         for word in words:
-            lessons = self._lessons.get(word, {})
-            if len(lessons) <= COMMON:
+            lessons = self._lessons_by_word.get(word, {})
+            if len(lessons) <= MAX_SEGMENTS_PER_WORD:
                 weight = math.log(1 + len(self) / max(1, len(lessons)))
-                whole += weight
+                total += weight
                 for lesson in reversed(lessons):
                     scores[lesson] = scores.get(lesson, 0.0) + weight
-        most = self.trust.alike if self.trust else 0
-        nearest = sorted(scores, key=scores.__getitem__, reverse=True)[:most]  # of equals the newer, as they came
-        return {lesson: scores[lesson] / whole for lesson in nearest}
+        count = self.settings.similar_segments if self.settings else 0
+        nearest = sorted(scores, key=scores.__getitem__, reverse=True)[:count]  # at equal scores the newer comes first
+        return {lesson: scores[lesson] / total for lesson in nearest}
 
     def tensors(self) -> dict[str, Tensor]:
-        """As a delta holds it: text as bytes, everything else side by side."""
-        if not self._held:
+        """Return the memory in the format of a delta: texts as bytes, all other values concatenated."""
+        if not self._segments:
             return {}
         texts = {"sources": [one.source for one in self], "targets": [one.target for one in self]}
         texts["words"] = ["\n".join(one.words) for one in self]
         numbers = {
-            "memory/keys": torch.cat([self._states_of(lesson) for lesson in self._held]),
+            "memory/keys": torch.cat([self._states_of(lesson) for lesson in self._segments]),
             "memory/tokens": torch.cat([one.tokens for one in self]),
             "memory/lessons": torch.tensor([one.lesson for one in self]),
             "memory/lengths": torch.tensor([len(one.tokens) for one in self]),
         }
         return numbers | {
-            name: tensor for kind, lines in texts.items() for name, tensor in _packed(f"memory/{kind}", lines)
+            name: tensor for kind, lines in texts.items() for name, tensor in _pack(f"memory/{kind}", lines)
         }
 
     def _states_of(self, lesson: int) -> Tensor:
-        first = self._rows[lesson]
-        return self._store.keys[first : first + len(self._held[lesson].tokens)]
+        first = self._first_rows[lesson]
+        return self._store.keys[first : first + len(self._segments[lesson].tokens)]
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self._clear()
@@ -215,15 +229,15 @@ class Memory:
             return
         lengths = tensors["memory/lengths"].tolist()
         keys, tokens = (tensors[f"memory/{name}"].split(lengths) for name in ("keys", "tokens"))
-        sources, targets, words = (_unpacked(tensors, f"memory/{kind}") for kind in ("sources", "targets", "words"))
-        looked_at = [tuple(line.split("\n")) for line in words]
+        sources, targets, words = (_unpack(tensors, f"memory/{kind}") for kind in ("sources", "targets", "words"))
+        attended = [tuple(line.split("\n")) for line in words]
         lessons = tensors["memory/lessons"].tolist()
-        for values in zip(lessons, sources, targets, tokens, keys, looked_at, strict=True):
-            self.add(Remembered(*values))
+        for values in zip(lessons, sources, targets, tokens, keys, attended, strict=True):
+            self.add(StoredSegment(*values))
 
 
 class StateStore:
-    """Keys and tokens row by row, in memory that doubles when it is full."""
+    """Keys and tokens by rows, in memory that doubles when it is full."""
 
     def __init__(self) -> None:
         self.keys, self.tokens, self._length = torch.empty(0, 0, dtype=torch.half), torch.empty(0, dtype=torch.long), 0
@@ -232,7 +246,7 @@ class StateStore:
         return self._length
 
     def append(self, keys: Tensor, tokens: Tensor) -> int:
-        """The row at which they start."""
+        """Append rows; return the index of the first one."""
         first, self._length = self._length, self._length + len(tokens)
         if self._length > len(self.tokens):
             size = max(1024, 2 * self._length)
@@ -252,47 +266,54 @@ def _grown(old: Tensor, new: Tensor, length: int) -> Tensor:
     return new
 
 
-class Recalled:
-    """The part of a memory that bears on one sentence; votes on each next token.
+class MemoryProcessor:
+    """The stored states for the words of one source; they vote on each next token.
 
-    A few hundred states are too few for torch to be quick: most of its time would go into starting operations.
+    It computes in NumPy: on a few hundred states torch would spend most of its time on starting operations.
     """
 
     def __init__(
-        self, words: Array, of_word: Sequence[int], keys: Tensor, tokens: Tensor, reach: Array, trust: Trust
+        self,
+        membership: Array,
+        word_of_state: Sequence[int],
+        keys: Tensor,
+        tokens: Tensor,
+        distance_scales: Array,
+        settings: MemorySettings,
     ) -> None:
-        """`words` says which pieces of the source are in which word, `of_word` which word each state was about.
+        """`membership` is 1 where a source piece belongs to a word: (pieces, words).
 
-        `reach` is how far each state is believed.
+        For each state, `word_of_state` is the index of its word, and `distance_scales` its distance scale.
         """
-        self._words, self._of_word, self._reach, self._trust = words, np.array(of_word), reach, trust
+        self._membership, self._word_of_state = membership, np.array(word_of_state)
+        self._distance_scales, self._settings = distance_scales, settings
         self._keys, self._tokens = keys.numpy(), tokens.numpy()
         self._squares = np.square(self._keys).mean(1)
 
     @property
     def compared(self) -> int:
-        """How many states each token is compared with."""
+        """The number of stored states that each decoder state is compared with."""
         return len(self._tokens)
 
-    def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
-        """The logits with the memory's vote mixed in: they say what mixed probabilities would, up to a constant."""
-        shares, states = moment.attention.numpy() @ self._words, moment.states.numpy()
+    def __call__(self, state: SearchState, logits: Tensor) -> Tensor:
+        """Mix the votes into the logits, in place; their softmax is the mixed distribution."""
+        attention, states = state.attention.numpy() @ self._membership, state.decoder_states.numpy()
         for row in range(len(states)):
-            self._vote(shares[row], states[row], logits[row])
+            self._vote(attention[row], states[row], logits[row])
         return logits
 
-    def _vote(self, shares: Array, state: Array, logits: Tensor) -> None:
+    def _vote(self, attention: Array, state: Array, logits: Tensor) -> None:
         distances = self._distances(state)
-        gaze = np.log(shares + TINY)[self._of_word]
-        belief = gaze - distances / self._reach
-        share = self._trust.most * math.exp(belief.max())
-        if share < WHISPER:
+        log_attention = np.log(attention + MIN_ATTENTION)[self._word_of_state]
+        log_relevance = log_attention - distances / self._distance_scales
+        memory_weight = self._settings.max_memory_weight * math.exp(log_relevance.max())
+        if memory_weight < MIN_MEMORY_WEIGHT:
             return
-        nearest = self._nearest(belief)
-        weights = gaze[nearest] - distances[nearest] / self._trust.temperature
-        votes = np.exp(weights - weights.max())
-        votes *= share / (1 - share) / votes.sum()
-        self._count(self._tokens[nearest].tolist(), votes.tolist(), logits)
+        nearest = self._nearest(log_relevance)
+        log_votes = log_attention[nearest] - distances[nearest] / self._settings.memory_temperature
+        votes = np.exp(log_votes - log_votes.max())
+        votes *= memory_weight / (1 - memory_weight) / votes.sum()
+        self._add_votes(self._tokens[nearest].tolist(), votes.tolist(), logits)
 
     def _distances(self, state: Array) -> Array:
         found: Array = self._keys @ (state * (-2 / len(state)))
@@ -300,39 +321,41 @@ class Recalled:
         found += state.dot(state) / len(state)
         return np.maximum(found, 0, out=found)
 
-    def _nearest(self, belief: Array) -> npt.NDArray[np.int64]:
-        most = self._trust.neighbours
-        return np.argpartition(-belief, most - 1)[:most] if len(belief) > most else np.arange(len(belief))
+    def _nearest(self, log_relevance: Array) -> npt.NDArray[np.int64]:
+        count = self._settings.neighbours
+        if len(log_relevance) > count:
+            return np.argpartition(-log_relevance, count - 1)[:count]
+        return np.arange(len(log_relevance))
 
-    def _count(self, tokens: Sequence[int], votes: Sequence[float], logits: Tensor) -> None:
-        """Each vote is worth so much of all the model says; votes for the same token count together."""
-        together: dict[int, float] = {}
+    def _add_votes(self, tokens: Sequence[int], votes: Sequence[float], logits: Tensor) -> None:
+        """Add votes to the logits; a vote is relative to the model's total probability. Equal tokens add up."""
+        sums: dict[int, float] = {}
         for token, vote in zip(tokens, votes, strict=True):
-            together[token] = together.get(token, 0.0) + vote
-        said = logits.numpy()
-        total = _logsumexp(said)
-        for token, vote in together.items():
+            sums[token] = sums.get(token, 0.0) + vote
+        values = logits.numpy()
+        total = _logsumexp(values)
+        for token, vote in sums.items():
             if vote > 0:
-                said[token] = np.logaddexp(said[token], total + math.log(vote))
+                values[token] = np.logaddexp(values[token], total + math.log(vote))
 
 
 def _logsumexp(values: Array) -> float:
-    most = values.max()
-    return float(most) + math.log(np.exp(values - most).sum())
+    largest = values.max()
+    return float(largest) + math.log(np.exp(values - largest).sum())
 
 
-def looked_at(words: SourceWords, attention: Tensor) -> tuple[str, ...]:
-    """The word each row of attention looks at most."""
-    return tuple(words.texts[number].lower() for number in words.shares(attention).argmax(1).tolist())
+def attended_words(words: SourceWords, attention: Tensor) -> tuple[str, ...]:
+    """Return the word with the most attention for each row of attention weights, in lower case."""
+    return tuple(words.texts[number].lower() for number in words.sum_attention(attention).argmax(1).tolist())
 
 
-def _packed(name: str, texts: Sequence[str]) -> Iterator[tuple[str, Tensor]]:
+def _pack(name: str, texts: Sequence[str]) -> Iterator[tuple[str, Tensor]]:
     encoded = [text.encode() for text in texts]
     yield name, torch.frombuffer(bytearray(b"".join(encoded) or b"\0"), dtype=torch.uint8)
     yield f"{name}/lengths", torch.tensor([len(text) for text in encoded])
 
 
-def _unpacked(tensors: Mapping[str, Tensor], name: str) -> list[str]:
+def _unpack(tensors: Mapping[str, Tensor], name: str) -> list[str]:
     lengths = tensors[f"{name}/lengths"].tolist()
     try:
         return [bytes(part.tolist()).decode() for part in tensors[name][: sum(lengths)].split(lengths)]

@@ -1,1 +1,1 @@
-"""Marian models on a CPU, one segment at a time: load, translate, and take a gradient cheaply."""
+"""Marian models on a CPU, one segment at a time: load, translate, and compute gradients cheaply."""

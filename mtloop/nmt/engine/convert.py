@@ -1,4 +1,4 @@
-"""Hub models that only have a `.bin`: read once, without running anything in them, and kept as safetensors."""
+"""Convert hub models that only have a `.bin` file to safetensors, without running any code in that file."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from torch import Tensor
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
 
-KEPT = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json", "target_vocab.json")
+COPIED_FILES = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json", "target_vocab.json")
 
 
 def convert(folder: Path, out: Path, *, half: bool = False) -> Path:
-    """Write a folder with model.safetensors beside the vocabularies; `half` stores 16-bit numbers."""
+    """Write a folder with model.safetensors and the vocabularies; `half` stores 16-bit floats. Return the new file."""
     from safetensors.torch import save
 
     tensors = {name: _stored(tensor, half) for name, tensor in _read_bin(folder).items() if isinstance(tensor, Tensor)}
     out.mkdir(parents=True, exist_ok=True)
-    for name in (*KEPT, "source.spm", "target.spm"):
+    for name in (*COPIED_FILES, "source.spm", "target.spm"):
         if (folder / name).is_file():
             shutil.copyfile(folder / name, out / name)
     with atomic(out / "model.safetensors") as file:
@@ -30,7 +30,7 @@ def convert(folder: Path, out: Path, *, half: bool = False) -> Path:
 
 
 def _read_bin(folder: Path) -> dict[str, Tensor]:
-    """Torch's weights-only loading: tensors and nothing else, whatever the file asks for."""
+    """Read the tensors of a .bin file with torch's weights-only loader, which runs no code from the file."""
     path = next(iter(sorted(folder.glob("*.bin"))), None)
     if path is None:
         raise InputError("holds no .bin file to convert", path=folder)
@@ -49,7 +49,7 @@ def _stored(tensor: Tensor, half: bool) -> Tensor:
 
 
 def _without_copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tied tensors are stored once, under the name Marian shares them by."""
+    """Store tied tensors once, under the name that Marian shares them by."""
     first: dict[int, str] = {}
     ordered = sorted(tensors, key=lambda name: (name != "model.shared.weight", name))
     for name in ordered:

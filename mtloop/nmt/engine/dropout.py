@@ -1,7 +1,7 @@
-"""Dropout (Srivastava et al., 2014): some numbers are missing while a model learns, so that it leans on none of them.
+"""Dropout (Srivastava et al., 2014): random activations are set to zero during training, against overfitting.
 
-It falls on the embeddings and on what every attention and feed-forward part adds, not on the attention itself; what
-stays is scaled up, so that sums are the same on average.
+It applies to the embeddings and to the output of every attention and feed-forward sublayer, not to the attention
+weights. The remaining values are scaled up, so that the expected sum stays the same.
 """
 
 from __future__ import annotations
@@ -12,30 +12,31 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-Thin = Callable[[Tensor], Tensor]
+MaskFunction = Callable[[Tensor], Tensor]
 
 
-def untouched(x: Tensor) -> Tensor:
-    """Without dropout a tensor goes through as it is."""
+def identity(x: Tensor) -> Tensor:
+    """Return the tensor unchanged: the mask function without dropout."""
     return x
 
 
 @dataclass(frozen=True, eq=False)
 class Dropout:
-    """Each call leaves out a share `rate` of a tensor, one mask after the other from one generator."""
+    """Sets a share `rate` (0 to below 1) of each tensor to zero. All masks come from one random generator."""
 
     rate: float
     generator: torch.Generator
 
     @classmethod
-    def of(cls, rate: float, seed: int) -> Dropout:
+    def seeded(cls, rate: float, seed: int) -> Dropout:
         return cls(rate, torch.Generator().manual_seed(seed))
 
-    def __call__(self, y: Tensor) -> tuple[Tensor, Thin]:
-        stays = torch.rand(y.shape, generator=self.generator) >= self.rate
-        mask = stays / (1 - self.rate)
+    def __call__(self, y: Tensor) -> tuple[Tensor, MaskFunction]:
+        """Return the masked tensor, and a function that applies the same mask to a gradient."""
+        kept = torch.rand(y.shape, generator=self.generator) >= self.rate
+        mask = kept / (1 - self.rate)
 
-        def thin(x: Tensor) -> Tensor:
+        def apply_mask(x: Tensor) -> Tensor:
             return x * mask
 
-        return thin(y), thin
+        return apply_mask(y), apply_mask

@@ -1,4 +1,4 @@
-"""A model by name: the embedded one, a folder, or one from the Hugging Face hub."""
+"""Find a model by name: the embedded one, a folder, or one on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError, need
 
-EMBEDDED = {"en-de": "mtloop_en_de"}  # name: the data package that holds it
+EMBEDDED = {"en-de": "mtloop_en_de"}  # model name: the Python package with its files
 
 
 def find_model(name: str) -> Path:
-    """The folder of a model."""
+    """Return the folder of a model; download it if it is on the hub."""
     if name in EMBEDDED:
         return _embedded(name)
     if Path(name).is_dir():
@@ -34,6 +34,6 @@ def _from_hub(name: str) -> Path:
     hub = need("huggingface_hub", "nmt")
     try:
         return Path(hub.snapshot_download(name, allow_patterns=["*.json", "*.spm", "*.safetensors", "*.bin"]))
-    except Exception as error:  # the hub has many ways to say no, and all of them mean this
+    except Exception as error:  # the hub library raises many types, and all of them mean that the download failed
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"model {name!r} could not be fetched from the hub: {reason}") from error

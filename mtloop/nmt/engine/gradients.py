@@ -1,4 +1,4 @@
-"""Gradients as they come: for a matrix used on a few positions they are a thin product, and stay one.
+"""Gradients in factored form: the gradient of a matrix that was used at a few positions is a low-rank product.
 
 A dense gradient of a 16,000 x 256 output matrix is 16 MB to write, to norm, to scale and to subtract, every step.
 As dY^T X over 25 positions its norm comes from two 25 x 25 matrices, and one pass over the weights applies it.
@@ -18,7 +18,10 @@ from mtloop.nmt.engine.weights import Weights
 
 @dataclass
 class Gradient:
-    """The gradient of one matrix: a sum of thin products, rows of a table, or a small dense vector."""
+    """The gradient of one tensor: a sum of low-rank products (dY, X), rows of a table (ids, values), or a dense tensor.
+
+    `dense` is None where the gradient consists of products and rows.
+    """
 
     products: list[tuple[Tensor, Tensor]] = field(default_factory=list)
     rows: list[tuple[Tensor, Tensor]] = field(default_factory=list)
@@ -26,46 +29,46 @@ class Gradient:
 
     @torch.no_grad()
     def norm(self) -> float:
-        """The L2 norm, as if it were written out."""
+        """Return the L2 norm of the full gradient."""
         if self.dense is not None:
             return float(self.dense.norm())
         self._merge()
         square = sum(float((dy @ dy.t()).mul_(x @ x.t()).sum()) for dy, x in self.products)
         square += sum(float(values.pow(2).sum()) for _, values in self.rows)
-        square += sum(2 * _overlap(product, row) for product in self.products for row in self.rows)
+        square += sum(2 * _inner_product(product, row) for product in self.products for row in self.rows)
         return math.sqrt(max(square, 0.0))
 
     @torch.no_grad()
-    def subtract(self, weight: Tensor, rate: float) -> None:
-        """weight -= rate * gradient, in place."""
+    def subtract_from(self, weight: Tensor, learning_rate: float) -> None:
+        """weight -= learning_rate * gradient, in place."""
         if self.dense is not None:
-            weight.sub_(self.dense, alpha=rate)
+            weight.sub_(self.dense, alpha=learning_rate)
         for dy, x in self.products:
-            weight.addmm_(dy.t(), x, alpha=-rate)
+            weight.addmm_(dy.t(), x, alpha=-learning_rate)
         for ids, values in self.rows:
-            weight.index_add_(0, ids, values, alpha=-rate)
+            weight.index_add_(0, ids, values, alpha=-learning_rate)
 
     def scaled(self, factor: float) -> Gradient:
-        """The gradient times a number."""
+        """Return the gradient times a number."""
         products = [(dy * factor, x) for dy, x in self.products]
         rows = [(ids, values * factor) for ids, values in self.rows]
         return Gradient(products, rows, None if self.dense is None else self.dense * factor)
 
     @torch.no_grad()
-    def of_rows(self, ids: Tensor) -> Tensor:
-        """Some rows of the gradient, written out; `ids` are sorted and distinct."""
+    def gather_rows(self, ids: Tensor) -> Tensor:
+        """Return some rows of the full gradient; `ids` are sorted and distinct, and include all ids in `rows`."""
         rows = torch.zeros(len(ids), self._width())
         for dy, x in self.products:
             rows.addmm_(dy[:, ids].t(), x)
-        for moved, values in self.rows:
-            rows.index_add_(0, torch.searchsorted(ids, moved), values)
+        for row_ids, values in self.rows:
+            rows.index_add_(0, torch.searchsorted(ids, row_ids), values)
         return rows
 
     def _width(self) -> int:
         return (self.products or self.rows)[0][1].shape[1]
 
     def _merge(self) -> None:
-        """One product and one set of distinct rows, so that norms need no cross terms within each."""
+        """Merge into one product and one set of distinct rows, so that norms need no cross terms within each."""
         if len(self.products) > 1:
             self.products = [(torch.cat([dy for dy, _ in self.products]), torch.cat([x for _, x in self.products]))]
         if self.rows:
@@ -75,38 +78,41 @@ class Gradient:
             self.rows = [(distinct, torch.zeros(len(distinct), values.shape[1]).index_add_(0, where, values))]
 
 
-class Tape:
-    """Collects the gradients of the tensors in a scope on the way back through a model."""
+class GradientCollector:
+    """Collects the gradients of the tensors in a scope during the backward pass of a model."""
 
     def __init__(self, scope: frozenset[str]) -> None:
         self.scope = scope
         self.gradients: dict[str, Gradient] = {}
 
-    def of(self, name: str) -> Gradient:
+    def get(self, name: str) -> Gradient:
+        """Return the gradient of a tensor, at first an empty one."""
         return self.gradients.setdefault(name, Gradient())
 
-    def product(self, weights: Weights, block: str, dy: Tensor, x: Tensor) -> None:
+    def add_product(self, weights: Weights, block: str, dy: Tensor, x: Tensor) -> None:
+        """Add dY^T X to the gradients of the matrices in a block."""
         for name, start, stop in weights.members(block):
             if name in self.scope:
-                self.of(name).products.append((dy[:, start:stop], x))
+                self.get(name).products.append((dy[:, start:stop], x))
 
-    def bias(self, weights: Weights, block: str, dy: Tensor) -> None:
+    def set_bias(self, weights: Weights, block: str, dy: Tensor) -> None:
+        """Set the gradients of the biases in a block."""
         for name, start, stop in weights.members(block):
             if name in self.scope:
-                self.of(name).dense = dy[:, start:stop].sum(0)
+                self.get(name).dense = dy[:, start:stop].sum(0)
 
-    def rows(self, name: str, ids: Tensor, gradient: Tensor, padding: int) -> None:
-        """Rows of an embedding: only those met have a gradient, and the padding stays put."""
+    def add_rows(self, name: str, ids: Tensor, gradient: Tensor, padding: int) -> None:
+        """Add rows to the gradient of an embedding; the row of the padding token never changes."""
         if name in self.scope:
-            moves = ids != padding
-            self.of(name).rows.append((ids[moves], gradient[moves]))
+            used = ids != padding
+            self.get(name).rows.append((ids[used], gradient[used]))
 
-    def reaches(self, *prefixes: str) -> bool:
-        """Whether anything that begins so learns."""
+    def covers(self, *prefixes: str) -> bool:
+        """Return whether the scope has a tensor whose name begins with one of the prefixes."""
         return any(name.startswith(prefixes) for name in self.scope)
 
 
-def _overlap(product: tuple[Tensor, Tensor], row: tuple[Tensor, Tensor]) -> float:
-    """The inner product of dY^T X with rows of the same matrix: tied embeddings have both."""
+def _inner_product(product: tuple[Tensor, Tensor], row: tuple[Tensor, Tensor]) -> float:
+    """Return the inner product of dY^T X with rows of the same matrix; tied embeddings have both."""
     (dy, x), (ids, values) = product, row
     return float((dy[:, ids].t() @ x).mul_(values).sum())

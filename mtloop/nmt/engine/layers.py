@@ -1,8 +1,8 @@
-"""The parts of a Transformer on one segment, each with its way back.
+"""The layers of a Transformer on one segment, each with its backward pass.
 
-Every part gives its output and a function from the output's gradient to the input's, which notes on a tape what the
-parameters in between would like to change. Written out by hand: on 25 positions the bookkeeping of a general autograd
-costs as much as the products it keeps the books of.
+Every layer returns its output and a function for the backward pass. That function maps the gradient of the output to
+the gradient of the input, and adds the gradients of the parameters to a `GradientCollector`. The backward passes are
+written by hand: on 25 positions the bookkeeping of a general autograd costs as much as the matrix products.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mtloop.nmt.engine.gradients import Tape
+from mtloop.nmt.engine.gradients import GradientCollector
 from mtloop.nmt.engine.weights import Weights
 
-Back = Callable[[Tensor, Tape], Tensor]
+Backward = Callable[[Tensor, GradientCollector], Tensor]
 EPSILON = 1e-5
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -26,7 +26,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
 }
-_SLOPES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+_ACTIVATION_GRADIENTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "swish": torch.ops.aten.silu_backward,
     "silu": torch.ops.aten.silu_backward,
     "relu": lambda dy, x: dy * (x > 0),
@@ -34,79 +34,83 @@ _SLOPES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def linear(x: Tensor, weights: Weights, prefix: str) -> tuple[Tensor, Back]:
-    """y = x W^T + b; on the way back dY and X are noted in place of being multiplied."""
+def linear(x: Tensor, weights: Weights, prefix: str) -> tuple[Tensor, Backward]:
+    """y = x W^T + b. The backward pass stores dY and X instead of multiplying them."""
     block, bias = f"{prefix}.weight", f"{prefix}.bias"
     matrix = weights.block(block)
-    y = weights.through(torch.addmm(weights.block(bias), x, matrix.t()), x, block)
+    y = weights.correct_output(torch.addmm(weights.block(bias), x, matrix.t()), x, block)
 
-    def back(dy: Tensor, tape: Tape) -> Tensor:
-        tape.product(weights, block, dy, x)
-        tape.bias(weights, bias, dy)
-        return weights.back(dy @ matrix, dy, block)
+    def backward(dy: Tensor, collector: GradientCollector) -> Tensor:
+        collector.add_product(weights, block, dy, x)
+        collector.set_bias(weights, bias, dy)
+        return weights.correct_gradient(dy @ matrix, dy, block)
 
-    return y, back
+    return y, backward
 
 
-def norm(x: Tensor, weights: Weights, prefix: str) -> tuple[Tensor, Back]:
+def norm(x: Tensor, weights: Weights, prefix: str) -> tuple[Tensor, Backward]:
     """Layer normalisation."""
     names = f"{prefix}.weight", f"{prefix}.bias"
     scale, shift = weights[names[0]], weights[names[1]]
     shape = [x.shape[-1]]
-    y, mean, spread = torch.native_layer_norm(x, shape, scale, shift, EPSILON)
+    y, mean, inverse_deviation = torch.native_layer_norm(x, shape, scale, shift, EPSILON)
 
-    def back(dy: Tensor, tape: Tape) -> Tensor:
-        wanted = [True, *(name in tape.scope for name in names)]
-        backward = torch.ops.aten.native_layer_norm_backward
-        dx, *small = backward(dy, x, shape, mean, spread, scale, shift, wanted)
-        for name, gradient in zip(names, small, strict=True):
-            if name in tape.scope:
-                tape.of(name).dense = gradient
+    def backward(dy: Tensor, collector: GradientCollector) -> Tensor:
+        needed = [True, *(name in collector.scope for name in names)]
+        layer_norm_backward = torch.ops.aten.native_layer_norm_backward
+        dx, *parameters = layer_norm_backward(dy, x, shape, mean, inverse_deviation, scale, shift, needed)
+        for name, gradient in zip(names, parameters, strict=True):
+            if name in collector.scope:
+                collector.get(name).dense = gradient
         return dx  # type: ignore[no-any-return]
 
-    return y, back
+    return y, backward
 
 
-def feed_forward(x: Tensor, weights: Weights, prefix: str, activation: str) -> tuple[Tensor, Back]:
-    inner, through_first = linear(x, weights, f"{prefix}.fc1")
-    y, through_second = linear(ACTIVATIONS[activation](inner), weights, f"{prefix}.fc2")
+def feed_forward(x: Tensor, weights: Weights, prefix: str, activation: str) -> tuple[Tensor, Backward]:
+    inner, first_backward = linear(x, weights, f"{prefix}.fc1")
+    y, second_backward = linear(ACTIVATIONS[activation](inner), weights, f"{prefix}.fc2")
 
-    def back(dy: Tensor, tape: Tape) -> Tensor:
-        return through_first(_SLOPES[activation](through_second(dy, tape), inner), tape)
+    def backward(dy: Tensor, collector: GradientCollector) -> Tensor:
+        d_inner = _ACTIVATION_GRADIENTS[activation](second_backward(dy, collector), inner)
+        return first_backward(d_inner, collector)
 
-    return y, back
+    return y, backward
 
 
-def self_attention(x: Tensor, weights: Weights, prefix: str, heads: int, causal: bool) -> tuple[Tensor, Back]:
-    fused, through_projection = linear(x, weights, f"{prefix}.fused")
+def self_attention(x: Tensor, weights: Weights, prefix: str, heads: int, causal: bool) -> tuple[Tensor, Backward]:
+    fused, projection_backward = linear(x, weights, f"{prefix}.fused")
     query, key, value = fused.chunk(3, dim=1)
-    mixed, _, through_mixture = _attend(query, key, value, heads, causal)
-    y, through_output = linear(mixed, weights, f"{prefix}.out_proj")
+    mixed, _, mixture_backward = _attend(query, key, value, heads, causal)
+    y, output_backward = linear(mixed, weights, f"{prefix}.out_proj")
 
-    def back(dy: Tensor, tape: Tape) -> Tensor:
-        return through_projection(torch.cat(through_mixture(through_output(dy, tape)), dim=1), tape)
+    def backward(dy: Tensor, collector: GradientCollector) -> Tensor:
+        return projection_backward(torch.cat(mixture_backward(output_backward(dy, collector)), dim=1), collector)
 
-    return y, back
+    return y, backward
 
 
 def cross_attention(
-    x: Tensor, memory: Tensor, weights: Weights, prefix: str, heads: int
-) -> tuple[Tensor, Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
-    """Also gives who looked where (heads, length, source); its way back has two gradients, of x and of the source."""
-    query, through_query = linear(x, weights, f"{prefix}.q_proj")
-    fused, through_source = linear(memory, weights, f"{prefix}.fused")
+    x: Tensor, encoder_states: Tensor, weights: Weights, prefix: str, heads: int
+) -> tuple[Tensor, Tensor, Callable[[Tensor, GradientCollector], tuple[Tensor, Tensor]]]:
+    """Return the output, the attention weights (heads, length, source length), and the backward pass.
+
+    The backward pass returns two gradients: of x and of the encoder states.
+    """
+    query, query_backward = linear(x, weights, f"{prefix}.q_proj")
+    fused, source_backward = linear(encoder_states, weights, f"{prefix}.fused")
     key, value = fused.chunk(2, dim=1)
-    mixed, shares, through_mixture = _attend(query, key, value, heads, causal=False)
-    y, through_output = linear(mixed, weights, f"{prefix}.out_proj")
+    mixed, attention, mixture_backward = _attend(query, key, value, heads, causal=False)
+    y, output_backward = linear(mixed, weights, f"{prefix}.out_proj")
 
-    def back(dy: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
-        queries, keys, values = through_mixture(through_output(dy, tape))
-        return through_query(queries, tape), through_source(torch.cat([keys, values], dim=1), tape)
+    def backward(dy: Tensor, collector: GradientCollector) -> tuple[Tensor, Tensor]:
+        d_query, d_key, d_value = mixture_backward(output_backward(dy, collector))
+        return query_backward(d_query, collector), source_backward(torch.cat([d_key, d_value], dim=1), collector)
 
-    return y, shares, back
+    return y, attention, backward
 
 
-def split(x: Tensor, heads: int) -> Tensor:
+def split_heads(x: Tensor, heads: int) -> Tensor:
     """(length, width) to (heads, length, width of a head)."""
     return x.view(len(x), heads, -1).transpose(0, 1)
 
@@ -114,28 +118,28 @@ def split(x: Tensor, heads: int) -> Tensor:
 def _attend(
     query: Tensor, key: Tensor, value: Tensor, heads: int, causal: bool
 ) -> tuple[Tensor, Tensor, Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]]:
-    queries, keys, values = (split(part, heads) for part in (query, key, value))
+    queries, keys, values = (split_heads(part, heads) for part in (query, key, value))
     scale = queries.shape[-1] ** -0.5
     scores = torch.bmm(queries, keys.transpose(1, 2)).mul_(scale)
-    shares = (scores.add_(_future(len(query))) if causal else scores).softmax(-1)
-    mixed = _join(torch.bmm(shares, values))
+    attention = (scores.add_(_causal_mask(len(query))) if causal else scores).softmax(-1)
+    mixed = _merge_heads(torch.bmm(attention, values))
 
-    def back(dy: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        wanted = split(dy, heads)
-        of_shares = torch.bmm(wanted, values.transpose(1, 2)).mul_(shares)
-        of_scores = of_shares.sub_(shares * of_shares.sum(-1, keepdim=True)).mul_(scale)
-        of_values = torch.bmm(shares.transpose(1, 2), wanted)
-        of_keys = torch.bmm(of_scores.transpose(1, 2), queries)
-        return _join(torch.bmm(of_scores, keys)), _join(of_keys), _join(of_values)
+    def backward(dy: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        d_mixed = split_heads(dy, heads)
+        d_attention = torch.bmm(d_mixed, values.transpose(1, 2)).mul_(attention)
+        d_scores = d_attention.sub_(attention * d_attention.sum(-1, keepdim=True)).mul_(scale)
+        d_values = torch.bmm(attention.transpose(1, 2), d_mixed)
+        d_keys = torch.bmm(d_scores.transpose(1, 2), queries)
+        return _merge_heads(torch.bmm(d_scores, keys)), _merge_heads(d_keys), _merge_heads(d_values)
 
-    return mixed, shares, back
+    return mixed, attention, backward
 
 
-def _join(x: Tensor) -> Tensor:
+def _merge_heads(x: Tensor) -> Tensor:
     return x.transpose(0, 1).reshape(x.shape[1], -1)
 
 
 @lru_cache(maxsize=64)
-def _future(length: int) -> Tensor:
-    """Minus infinity where a position would look ahead."""
+def _causal_mask(length: int) -> Tensor:
+    """Minus infinity at every later position, 0 elsewhere: (length, length)."""
     return torch.full((length, length), float("-inf")).triu(1)

@@ -1,6 +1,6 @@
-"""One pair of source and target: how surprised the model is, and which way to move.
+"""One pair of source and target: its loss under the model, and the gradient of that loss.
 
-The forward pass that measures the perplexity is the one the backward pass starts from; nothing is computed twice.
+The forward pass that measures the perplexity is also the start of the backward pass; nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
-from mtloop.nmt.engine.gradients import Gradient, Tape
+from mtloop.nmt.engine.gradients import Gradient, GradientCollector
 from mtloop.nmt.engine.marian import Decoded, Encoded, Marian
 from mtloop.nmt.engine.weights import OUTPUT
 
-NOTHING = 1e-30  # a probability this small moves no weight, but its products are denormal, and those are slow
+MIN_PROBABILITY = 1e-30  # smaller values are set to 0: they change no weight, but products with them are denormal: slow
 
 
 @dataclass
 class Lesson:
-    """The model's view of a pair: mean negative log-probability, and what is needed to take its gradient."""
+    """A pair after the forward pass: the mean negative log-probability, and the tensors for the backward pass.
+
+    `error` is the gradient of the loss with respect to the logits: (length, vocabulary).
+    """
 
     loss: float
     target: Tensor
@@ -29,12 +32,12 @@ class Lesson:
     error: Tensor
     _scope: frozenset[str]
     _model: Marian
-    pace: float = 1.0
-    """By how much of its rate a scope should move."""
+    learning_rate_scale: float = 1.0
+    """The factor by which an update multiplies the learning rate of its scope."""
 
     @property
     def probabilities(self) -> Tensor:
-        """What the model thinks of every token at every position."""
+        """The model's probability of every token at every position: (length, vocabulary)."""
         probabilities = self.error * len(self.target)
         probabilities[torch.arange(len(self.target)), self.target] += 1.0
         return probabilities
@@ -47,43 +50,43 @@ class Lesson:
     def perplexity(self) -> float:
         return math.exp(min(self.loss, 700.0))
 
-    def towards(self, anchor: Tensor, share: float) -> Lesson:
-        """The same lesson with some of its wish given to another distribution: a KL term to whoever holds that."""
-        wish = -anchor
-        wish[torch.arange(len(self.target)), self.target] += 1.0  # truth - anchor
-        return replace(self, error=self.error + wish * (share / len(self.target)))
+    def with_kl_term(self, base_probabilities: Tensor, kl_weight: float) -> Lesson:
+        """Return the lesson for a target mixed as (1 - kl_weight) reference + kl_weight base: a KL term to the base."""
+        difference = -base_probabilities
+        difference[torch.arange(len(self.target)), self.target] += 1.0  # reference - base
+        return replace(self, error=self.error + difference * (kl_weight / len(self.target)))
 
     @torch.no_grad()
     def gradients(self) -> dict[str, Gradient]:
-        """The gradient of every tensor in the scope."""
-        tape, output = Tape(self._scope), self._model.weights.table(OUTPUT)
+        """Run the backward pass; return the gradient of every tensor in the scope."""
+        collector, output = GradientCollector(self._scope), self._model.weights.canonical_name(OUTPUT)
         if output in self._scope:
-            tape.of(output).products.append((self.error, self.states))
+            collector.get(output).products.append((self.error, self.states))
         if self._scope - {output}:
-            self.decoded.back(self._model.logits_gradient(self.error), tape)
-        return tape.gradients
+            self.decoded.backward(self._model.states_gradient(self.error), collector)
+        return collector.gradients
 
 
 @torch.no_grad()
-def study(
+def forward_pass(
     model: Marian,
     source: list[int] | Encoded,
     target: list[int],
     scope: frozenset[str],
     extra_bias: Tensor | None = None,
 ) -> Lesson:
-    """Run the pair through the model; `error` is the gradient of the loss by the logits: (p - truth) / length."""
+    """Run a pair through the model. `error` is (p - one-hot target) / length."""
     decoded = model.decode(source if isinstance(source, Encoded) else model.encode(source), target)
     log_probabilities = model.logits(decoded.states, extra_bias).log_softmax(-1)
-    wanted = torch.arange(len(target)), torch.tensor(target)
-    loss = -float(log_probabilities[wanted].mean())
-    error = threshold(log_probabilities.exp_(), NOTHING, 0.0, inplace=True)
-    error[wanted] -= 1.0
+    targets = torch.arange(len(target)), torch.tensor(target)
+    loss = -float(log_probabilities[targets].mean())
+    error = threshold(log_probabilities.exp_(), MIN_PROBABILITY, 0.0, inplace=True)
+    error[targets] -= 1.0
     error /= len(target)
-    return Lesson(loss, wanted[1], decoded, error, scope, model)
+    return Lesson(loss, targets[1], decoded, error, scope, model)
 
 
 @torch.no_grad()
 def log_probability(model: Marian, source: list[int], target: list[int], extra_bias: Tensor | None = None) -> float:
-    """The log-probability of a whole target."""
-    return -study(model, source, target, frozenset(), extra_bias).loss * len(target)
+    """Return the log-probability of a whole target."""
+    return -forward_pass(model, source, target, frozenset(), extra_bias).loss * len(target)

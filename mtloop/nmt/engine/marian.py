@@ -1,4 +1,4 @@
-"""The Transformer itself, written for one segment: two-dimensional tensors, no padding, no masks but the causal one."""
+"""The Transformer, written for one segment: two-dimensional tensors, no padding, and no mask except the causal one."""
 
 from __future__ import annotations
 
@@ -12,46 +12,49 @@ import torch
 from torch import Tensor
 
 from mtloop.core.errors import InputError
-from mtloop.nmt.engine.dropout import Dropout, Thin, untouched
-from mtloop.nmt.engine.gradients import Tape
-from mtloop.nmt.engine.layers import ACTIVATIONS, Back, cross_attention, feed_forward, norm, self_attention
+from mtloop.nmt.engine.dropout import Dropout, MaskFunction, identity
+from mtloop.nmt.engine.gradients import GradientCollector
+from mtloop.nmt.engine.layers import ACTIVATIONS, Backward, cross_attention, feed_forward, norm, self_attention
 from mtloop.nmt.engine.vocabulary import Vocabulary, load_vocabularies
 from mtloop.nmt.engine.weights import LOGITS_BIAS, OUTPUT, SOURCE, TARGET, Shape, Weights, load_weights
 
-GAZE = 2  # layers of the decoder whose attention says which source word is being translated
+ATTENTION_LAYERS = 2  # the last decoder layers, whose attention indicates the source word being translated
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A source that was read: its ids, its states (length, width), and the way back into the encoder."""
+    """An encoded source: its ids, its encoder states (length, width), and the backward pass of the encoder."""
 
     ids: tuple[int, ...]
     states: Tensor
-    back: Callable[[Tensor, Tape], None]
+    backward: Callable[[Tensor, GradientCollector], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """A target that was read against its source: the last state before each token, and the whole way back."""
+    """A target read with its source: the last decoder state before each token, and the backward pass of the model.
+
+    `layer_attention` holds the cross-attention weights of each decoder layer: (heads, length, source length).
+    """
 
     states: Tensor
-    looks: list[Tensor]
-    back: Callable[[Tensor, Tape], None]
+    layer_attention: list[Tensor]
+    backward: Callable[[Tensor, GradientCollector], None]
 
     @property
     def attention(self) -> Tensor:
-        """Where each position looked at the source: (length, source)."""
-        return gaze(self.looks[-GAZE:])
+        """The cross-attention weights, averaged over the last layers: (length, source length)."""
+        return mean_attention(self.layer_attention[-ATTENTION_LAYERS:])
 
 
-def gaze(looks: Sequence[Tensor]) -> Tensor:
-    """The attention of some layers' heads together: in the last ones it points at the word being translated."""
-    return functools.reduce(torch.add, looks).sum(0).mul_(1 / (len(looks) * len(looks[0])))
+def mean_attention(layers: Sequence[Tensor]) -> Tensor:
+    """Return the mean of the attention weights over all heads of some layers."""
+    return functools.reduce(torch.add, layers).sum(0).mul_(1 / (len(layers) * len(layers[0])))
 
 
 @dataclass(frozen=True, eq=False)
 class Marian:
-    """A model: its shape, its two vocabularies and its tensors; with `dropout`, one that reads through noise."""
+    """A model: its shape, its two vocabularies and its tensors; `dropout` applies to training passes (None: off)."""
 
     shape: Shape
     source: Vocabulary
@@ -62,7 +65,7 @@ class Marian:
 
     @classmethod
     def load(cls, folder: str | Path) -> Marian:
-        """Read a model folder as Hugging Face writes it."""
+        """Read a model folder in Hugging Face's format."""
         folder = Path(folder)
         if not folder.is_dir():
             raise InputError("no such model folder", path=folder)
@@ -80,113 +83,116 @@ class Marian:
         return Marian(self.shape, self.source, self.target, weights, self.folder)
 
     def with_dropout(self, rate: float, seed: int) -> Marian:
-        """The same model with some of its numbers missing, the same ones for the same seed and the same reading."""
-        return Marian(self.shape, self.source, self.target, self.weights, self.folder, Dropout.of(rate, seed))
+        """Return the same model with dropout; the same seed and the same sequence of passes give the same masks."""
+        return Marian(self.shape, self.source, self.target, self.weights, self.folder, Dropout.seeded(rate, seed))
 
     def encode(self, ids: list[int]) -> Encoded:
-        """The source as the decoder sees it."""
-        x, thin = self._thinned(self._embed(SOURCE, where := torch.tensor(ids)))
-        backs = []
+        """Run the encoder on a source."""
+        x, apply_mask = self._with_dropout(self._embed(SOURCE, where := torch.tensor(ids)))
+        layers = []
         for layer in range(self.shape.encoder_layers):
-            x, back = self._encoder_layer(x, f"model.encoder.layers.{layer}")
-            backs.append(back)
+            x, layer_backward = self._encoder_layer(x, f"model.encoder.layers.{layer}")
+            layers.append(layer_backward)
 
-        def home(dx: Tensor, tape: Tape) -> None:
+        def backward(dx: Tensor, collector: GradientCollector) -> None:
             for layer in reversed(range(self.shape.encoder_layers)):
-                if not tape.reaches(*self._below("encoder", SOURCE, layer)):
+                if not collector.covers(*self._prefixes_up_to("encoder", SOURCE, layer)):
                     return
-                dx = backs[layer](dx, tape)
-            self._embed_back(SOURCE, where, thin(dx), tape)
+                dx = layers[layer](dx, collector)
+            self._embed_backward(SOURCE, where, apply_mask(dx), collector)
 
-        return Encoded(tuple(ids), x, home)
+        return Encoded(tuple(ids), x, backward)
 
     def decode(self, encoded: Encoded, ids: list[int]) -> Decoded:
-        """The decoder on a given target."""
-        x, thin = self._thinned(self._embed(TARGET, where := torch.tensor([self.shape.start, *ids[:-1]])))
-        backs, looks = [], []
+        """Run the decoder on a given target (teacher forcing)."""
+        x, apply_mask = self._with_dropout(self._embed(TARGET, where := torch.tensor([self.shape.start, *ids[:-1]])))
+        layers, layer_attention = [], []
         for layer in range(self.shape.decoder_layers):
-            x, shares, back = self._decoder_layer(x, encoded.states, f"model.decoder.layers.{layer}")
-            backs.append(back)
-            looks.append(shares)
+            x, attention, layer_backward = self._decoder_layer(x, encoded.states, f"model.decoder.layers.{layer}")
+            layers.append(layer_backward)
+            layer_attention.append(attention)
 
-        def home(dx: Tensor, tape: Tape) -> None:
-            of_source, encoder = torch.zeros(()), tape.reaches("model.encoder.", self.weights.table(SOURCE))
+        def backward(dx: Tensor, collector: GradientCollector) -> None:
+            d_source = torch.zeros(())
+            encoder_learns = collector.covers("model.encoder.", self.weights.canonical_name(SOURCE))
             for layer in reversed(range(self.shape.decoder_layers)):
-                if not (encoder or tape.reaches(*self._below("decoder", TARGET, layer))):
+                if not (encoder_learns or collector.covers(*self._prefixes_up_to("decoder", TARGET, layer))):
                     return
-                dx, of_memory = backs[layer](dx, tape)
-                of_source = of_source + of_memory
-            self._embed_back(TARGET, where, thin(dx), tape)
-            if encoder:
-                encoded.back(of_source, tape)
+                dx, d_layer_source = layers[layer](dx, collector)
+                d_source = d_source + d_layer_source
+            self._embed_backward(TARGET, where, apply_mask(dx), collector)
+            if encoder_learns:
+                encoded.backward(d_source, collector)
 
-        return Decoded(x, looks, home)
+        return Decoded(x, layer_attention, backward)
 
-    def _below(self, side: str, table: str, layer: int) -> tuple[str, ...]:
-        """What a gradient still has to reach at this layer."""
-        return (self.weights.table(table), *(f"model.{side}.layers.{i}." for i in range(layer + 1)))
+    def _prefixes_up_to(self, side: str, table: str, layer: int) -> tuple[str, ...]:
+        """Return the name prefixes of all tensors from the embeddings up to this layer."""
+        return (self.weights.canonical_name(table), *(f"model.{side}.layers.{i}." for i in range(layer + 1)))
 
-    def _encoder_layer(self, x: Tensor, prefix: str) -> tuple[Tensor, Back]:
+    def _encoder_layer(self, x: Tensor, prefix: str) -> tuple[Tensor, Backward]:
         weights, shape = self.weights, self.shape
-        y, of_attention = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=False)
-        y, thin_attention = self._thinned(y)
-        x, of_norm = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
-        y, of_inner = feed_forward(x, weights, prefix, shape.activation)
-        y, thin_inner = self._thinned(y)
-        x, of_last = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
+        y, attention_backward = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=False)
+        y, mask_attention = self._with_dropout(y)
+        x, first_norm_backward = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
+        y, inner_backward = feed_forward(x, weights, prefix, shape.activation)
+        y, mask_inner = self._with_dropout(y)
+        x, last_norm_backward = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
 
-        def back(dx: Tensor, tape: Tape) -> Tensor:
-            dx = of_last(dx, tape)
-            dx = of_norm(of_inner(thin_inner(dx), tape).add_(dx), tape)
-            return of_attention(thin_attention(dx), tape).add_(dx)
+        def backward(dx: Tensor, collector: GradientCollector) -> Tensor:
+            dx = last_norm_backward(dx, collector)
+            dx = first_norm_backward(inner_backward(mask_inner(dx), collector).add_(dx), collector)
+            return attention_backward(mask_attention(dx), collector).add_(dx)
 
-        return x, back
+        return x, backward
 
     def _decoder_layer(
-        self, x: Tensor, memory: Tensor, prefix: str
-    ) -> tuple[Tensor, Tensor, Callable[[Tensor, Tape], tuple[Tensor, Tensor]]]:
+        self, x: Tensor, encoder_states: Tensor, prefix: str
+    ) -> tuple[Tensor, Tensor, Callable[[Tensor, GradientCollector], tuple[Tensor, Tensor]]]:
         weights, shape = self.weights, self.shape
-        y, of_attention = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=True)
-        y, thin_attention = self._thinned(y)
-        x, of_norm = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
-        y, shares, of_cross = cross_attention(x, memory, weights, f"{prefix}.encoder_attn", shape.heads)
-        y, thin_cross = self._thinned(y)
-        x, of_second = norm(y.add_(x), weights, f"{prefix}.encoder_attn_layer_norm")
-        y, of_inner = feed_forward(x, weights, prefix, shape.activation)
-        y, thin_inner = self._thinned(y)
-        x, of_last = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
+        y, attention_backward = self_attention(x, weights, f"{prefix}.self_attn", shape.heads, causal=True)
+        y, mask_attention = self._with_dropout(y)
+        x, first_norm_backward = norm(y.add_(x), weights, f"{prefix}.self_attn_layer_norm")
+        y, attention, cross_backward = cross_attention(
+            x, encoder_states, weights, f"{prefix}.encoder_attn", shape.heads
+        )
+        y, mask_cross = self._with_dropout(y)
+        x, second_norm_backward = norm(y.add_(x), weights, f"{prefix}.encoder_attn_layer_norm")
+        y, inner_backward = feed_forward(x, weights, prefix, shape.activation)
+        y, mask_inner = self._with_dropout(y)
+        x, last_norm_backward = norm(y.add_(x), weights, f"{prefix}.final_layer_norm")
 
-        def back(dx: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
-            dx = of_last(dx, tape)
-            dx = of_second(of_inner(thin_inner(dx), tape).add_(dx), tape)
-            through, of_memory = of_cross(thin_cross(dx), tape)
-            dx = of_norm(through.add_(dx), tape)
-            return of_attention(thin_attention(dx), tape).add_(dx), of_memory
+        def backward(dx: Tensor, collector: GradientCollector) -> tuple[Tensor, Tensor]:
+            dx = last_norm_backward(dx, collector)
+            dx = second_norm_backward(inner_backward(mask_inner(dx), collector).add_(dx), collector)
+            d_query, d_source = cross_backward(mask_cross(dx), collector)
+            dx = first_norm_backward(d_query.add_(dx), collector)
+            return attention_backward(mask_attention(dx), collector).add_(dx), d_source
 
-        return x, shares, back
+        return x, attention, backward
 
-    def _thinned(self, y: Tensor) -> tuple[Tensor, Thin]:
-        """What is left after dropout, and the same for a gradient on its way back."""
-        return (y, untouched) if self.dropout is None else self.dropout(y)
+    def _with_dropout(self, y: Tensor) -> tuple[Tensor, MaskFunction]:
+        """Return the tensor after dropout, and the function that applies the same mask in the backward pass."""
+        return (y, identity) if self.dropout is None else self.dropout(y)
 
     def logits(self, states: Tensor, extra_bias: Tensor | None = None) -> Tensor:
         weights, bias = self.weights, self.weights[LOGITS_BIAS]
         logits = torch.addmm(bias if extra_bias is None else bias + extra_bias, states, weights[OUTPUT].t())
-        logits = weights.through(logits, states, weights.table(OUTPUT))
+        logits = weights.correct_output(logits, states, weights.canonical_name(OUTPUT))
         return weights.rows[OUTPUT].add_logits(logits, states) if OUTPUT in weights.rows else logits
 
-    def logits_gradient(self, error: Tensor) -> Tensor:
-        """From the gradient by the logits to that by the states."""
+    def states_gradient(self, error: Tensor) -> Tensor:
+        """Return the gradient with respect to the decoder states, from that with respect to the logits."""
         weights = self.weights
-        gradient = weights.back(error @ weights[OUTPUT], error, weights.table(OUTPUT))
+        gradient = weights.correct_gradient(error @ weights[OUTPUT], error, weights.canonical_name(OUTPUT))
         rows = weights.rows.get(OUTPUT)
         return gradient if rows is None or not len(rows) else gradient.addmm_(error[:, rows.ids], rows.values)
 
-    def rows(self, name: str, ids: Tensor) -> Tensor:
-        """Rows of an embedding, with what a user's model adds to them."""
+    def embedding_rows(self, name: str, ids: Tensor) -> Tensor:
+        """Return rows of an embedding table, with pending updates and a user's offsets added."""
         weights = self.weights
         rows = weights[name][ids]
-        if (table := weights.table(name)) in weights.pending:  # only where it is the output matrix too
+        if (table := weights.canonical_name(name)) in weights.pending:  # only if it is tied to the output matrix
             left, right = weights.pending[table]
             rows = rows - left[:, ids].t() @ right
         return rows + weights.rows[name].gather(ids) if name in weights.rows else rows
@@ -196,15 +202,15 @@ class Marian:
         return _sinusoids(self.shape.positions, self.shape.width)
 
     def _embed(self, name: str, ids: Tensor) -> Tensor:
-        return self.rows(name, ids) * self.shape.scale + self.positions[: len(ids)]
+        return self.embedding_rows(name, ids) * self.shape.scale + self.positions[: len(ids)]
 
-    def _embed_back(self, name: str, ids: Tensor, dx: Tensor, tape: Tape) -> None:
-        tape.rows(self.weights.table(name), ids, dx * self.shape.scale, self.shape.padding)
+    def _embed_backward(self, name: str, ids: Tensor, dx: Tensor, collector: GradientCollector) -> None:
+        collector.add_rows(self.weights.canonical_name(name), ids, dx * self.shape.scale, self.shape.padding)
 
 
 @lru_cache(maxsize=4)
 def _sinusoids(positions: int, width: int) -> Tensor:
-    """Marian's positions: sines in the first half of the vector, cosines in the second."""
+    """Return Marian's position embeddings: sines in the first half of the vector, cosines in the second."""
     steps = torch.arange(0, width, 2, dtype=torch.float64)
     angles = torch.arange(positions, dtype=torch.float64)[:, None] / torch.pow(10000.0, steps / width)
     return torch.cat([angles.sin(), angles.cos()], dim=1).float()

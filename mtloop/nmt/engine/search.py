@@ -1,6 +1,6 @@
-"""Finding a translation: greedy, beam, sampling, and completing what a translator has begun.
+"""Search for a translation: greedy, beam, sampling, and completion of a typed prefix.
 
-One step of the decoder is a handful of small products; `generate` spends more time around them than in them.
+One step of the decoder is a few small products; `generate` spends more time around them than in them.
 The tokens are those of Hugging Face's `generate` (greedy, and beam search with its length penalty and stopping rule).
 """
 
@@ -15,76 +15,80 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mtloop.nmt.engine.layers import ACTIVATIONS, split
-from mtloop.nmt.engine.marian import GAZE, Encoded, Marian, gaze
-from mtloop.nmt.engine.truncation import WHOLE, Truncation
+from mtloop.nmt.engine.layers import ACTIVATIONS, split_heads
+from mtloop.nmt.engine.marian import ATTENTION_LAYERS, Encoded, Marian, mean_attention
+from mtloop.nmt.engine.truncation import NO_TRUNCATION, Truncation
 from mtloop.nmt.engine.vocabulary import SPACE
 from mtloop.nmt.engine.weights import OUTPUT, TARGET, Weights
 
 
 @dataclass(frozen=True)
-class Found:
-    """A translation as ids, and the log-probability the model gave it."""
+class Hypothesis:
+    """A translation as ids, its log-probability, and its length-normalised score."""
 
     ids: tuple[int, ...]
     log_probability: float
     score: float
-    likeliest: bool = False
-    """Whether a draw came out as the greedy translation."""
+    is_greedy: bool = False
+    """Whether a sample is equal to the greedy translation."""
 
 
 @dataclass(frozen=True)
 class LengthLimits:
-    """What keeps a model that has gone astray from talking forever.
+    """Limits against endless output.
 
-    The output may be `factor` times the source plus `slack` tokens long; a phrase of up to `phrase` tokens
-    may stand `repeats` times in a row, then the sentence ends.
+    The output has at most `factor` times the source length plus `slack` tokens. A phrase of up to `max_phrase` tokens
+    may occur `max_repeats` times in a row; then the sentence ends.
     """
 
     factor: float = 3.0
     slack: int = 20
-    phrase: int = 8
-    repeats: int = 4
+    max_phrase: int = 8
+    max_repeats: int = 4
 
-    def longest(self, source: int, positions: int) -> int:
-        return min(positions, int(self.factor * source) + self.slack)
+    def max_length(self, source_length: int, positions: int) -> int:
+        return min(positions, int(self.factor * source_length) + self.slack)
 
-    def loops(self, ids: Sequence[int]) -> bool:
-        """Whether the last tokens are one phrase over and over.
+    def is_looping(self, ids: Sequence[int]) -> bool:
+        """Return whether the last tokens are one phrase, repeated `max_repeats` times.
 
-        >>> LengthLimits().loops([7, 1, 2, 1, 2, 1, 2, 1, 2]), Limits().loops([1, 2, 3])
+        >>> LengthLimits().is_looping([7, 1, 2, 1, 2, 1, 2, 1, 2]), LengthLimits().is_looping([1, 2, 3])
         (True, False)
         """
-        return any(self._repeated(ids, size) for size in range(1, self.phrase + 1))
+        return any(self._repeats(ids, size) for size in range(1, self.max_phrase + 1))
 
-    def _repeated(self, ids: Sequence[int], size: int) -> bool:
-        tail = ids[-size * self.repeats :]
-        return len(tail) == size * self.repeats and all(tail[i] == tail[i - size] for i in range(size, len(tail)))
+    def _repeats(self, ids: Sequence[int], size: int) -> bool:
+        length = size * self.max_repeats
+        tail = ids[-length:]
+        return len(tail) == length and all(tail[i] == tail[i - size] for i in range(size, len(tail)))
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
-    """Where a search stands: the decoder's state of each beam, where it looks at the source, what it has written."""
+class SearchState:
+    """The state of a search before the next token.
 
-    states: Tensor
+    For each hypothesis: the last decoder state, the attention on the source, and the tokens generated so far.
+    """
+
+    decoder_states: Tensor
     attention: Tensor
-    written: Sequence[Sequence[int]]
+    tokens: Sequence[Sequence[int]]
 
 
-class Advice(Protocol):
-    """Has a say in the next token."""
+class LogitsProcessor(Protocol):
+    """Changes the scores of the next token."""
 
-    def __call__(self, moment: Moment, logits: Tensor) -> Tensor:
-        """Logits (beams, vocabulary) to better ones, or to log-probabilities."""
+    def __call__(self, state: SearchState, logits: Tensor) -> Tensor:
+        """Return the changed logits (beam size, vocabulary), or log-probabilities; may write to `logits`."""
 
 
-UNLIMITED = LengthLimits(factor=1e6, repeats=10**6)
-FIRST_ROOM = 64  # tokens to keep before memory is doubled
+UNLIMITED = LengthLimits(factor=1e6, max_repeats=10**6)
+INITIAL_CAPACITY = 64  # tokens to allocate memory for, before it is doubled
 
 
 @dataclass(frozen=True)
 class Affine:
-    """A linear layer's two tensors, bound once: looking them up by name would cost as much as the product."""
+    """The two tensors of a linear layer, looked up once: a lookup by name would cost as much as the product."""
 
     bias: Tensor
     matrix: Tensor
@@ -98,99 +102,107 @@ class Affine:
 
 
 class DecoderLayer:
-    """One layer on one source: its tensors, the source's keys and values, and those of the tokens so far."""
+    """One decoder layer on one source: its tensors, and the keys and values of the source and of the tokens so far."""
 
-    def __init__(self, model: Marian, prefix: str, memory: Tensor, beams: int) -> None:
-        weights, self.beams, self.heads = model.weights, beams, model.shape.heads
-        self.project, self.mix = (Affine.of(weights, f"{prefix}.self_attn.{part}") for part in ("fused", "out_proj"))
-        self.ask, self.hear = (Affine.of(weights, f"{prefix}.encoder_attn.{part}") for part in ("q_proj", "out_proj"))
-        self.widen, self.narrow = (Affine.of(weights, f"{prefix}.{part}") for part in ("fc1", "fc2"))
+    def __init__(self, model: Marian, prefix: str, encoder_states: Tensor, beam_size: int) -> None:
+        weights, self.beam_size, self.heads = model.weights, beam_size, model.shape.heads
+        self.self_projection, self.self_output = (
+            Affine.of(weights, f"{prefix}.self_attn.{part}") for part in ("fused", "out_proj")
+        )
+        self.cross_query, self.cross_output = (
+            Affine.of(weights, f"{prefix}.encoder_attn.{part}") for part in ("q_proj", "out_proj")
+        )
+        self.fc1, self.fc2 = (Affine.of(weights, f"{prefix}.{part}") for part in ("fc1", "fc2"))
         self.norms = [
             (weights[f"{prefix}.{part}_layer_norm.weight"], weights[f"{prefix}.{part}_layer_norm.bias"])
             for part in ("self_attn", "encoder_attn", "final")
         ]
         self.activation = ACTIVATIONS[model.shape.activation]
-        key, value = Affine.of(weights, f"{prefix}.encoder_attn.fused")(memory).chunk(2, dim=1)
+        key, value = Affine.of(weights, f"{prefix}.encoder_attn.fused")(encoder_states).chunk(2, dim=1)
         self.source_keys, self.source_values = (
-            split(key, self.heads).transpose(1, 2).contiguous(),
-            split(value, self.heads).contiguous(),
+            split_heads(key, self.heads).transpose(1, 2).contiguous(),
+            split_heads(value, self.heads).contiguous(),
         )
-        size = (beams, self.heads, FIRST_ROOM, model.shape.width // self.heads)
+        size = (beam_size, self.heads, INITIAL_CAPACITY, model.shape.width // self.heads)
         self.keys, self.values = torch.empty(size), torch.empty(size)
         self.scale = size[-1] ** -0.5
-        self.looks = torch.empty(0)  # where each beam looks at the source: (heads, beams, source)
+        self.attention = torch.empty(0)  # on the source: (heads, beam size, source length)
 
     def __call__(self, x: Tensor, length: int) -> Tensor:
-        x = self._norm(x + self._look_back(x, length), 0)
-        x = self._norm(x + self._look_at_source(x), 1)
-        return self._norm(x + self.narrow(self.activation(self.widen(x))), 2)
+        x = self._norm(x + self._self_attention(x, length), 0)
+        x = self._norm(x + self._cross_attention(x), 1)
+        return self._norm(x + self.fc2(self.activation(self.fc1(x))), 2)
 
-    def keep(self, beams: Tensor) -> None:
+    def reorder(self, beams: Tensor) -> None:
         self.keys, self.values = self.keys[beams], self.values[beams]
 
-    def _look_back(self, x: Tensor, length: int) -> Tensor:
-        query, key, value = self.project(x).view(self.beams, 3, self.heads, 1, -1).unbind(1)
+    def _self_attention(self, x: Tensor, length: int) -> Tensor:
+        query, key, value = self.self_projection(x).view(self.beam_size, 3, self.heads, 1, -1).unbind(1)
         if length == self.keys.shape[2]:
             self.keys, self.values = (torch.cat([past, past], dim=2) for past in (self.keys, self.values))
         self.keys[:, :, length : length + 1] = key
         self.values[:, :, length : length + 1] = value
         keys, values = self.keys[:, :, : length + 1], self.values[:, :, : length + 1]
         mixed = ((query * self.scale) @ keys.transpose(2, 3)).softmax(-1) @ values
-        return self.mix(mixed.view(self.beams, -1))
+        return self.self_output(mixed.view(self.beam_size, -1))
 
-    def _look_at_source(self, x: Tensor) -> Tensor:
-        """All beams share the source: they are its queries."""
-        query = self.ask(x).view(self.beams, self.heads, -1).transpose(0, 1)
-        self.looks = torch.bmm(query * self.scale, self.source_keys).softmax(-1)
-        mixed = torch.bmm(self.looks, self.source_values)
-        return self.hear(mixed.transpose(0, 1).reshape(self.beams, -1))
+    def _cross_attention(self, x: Tensor) -> Tensor:
+        """All hypotheses attend to the same source: they are the queries of one product."""
+        query = self.cross_query(x).view(self.beam_size, self.heads, -1).transpose(0, 1)
+        self.attention = torch.bmm(query * self.scale, self.source_keys).softmax(-1)
+        mixed = torch.bmm(self.attention, self.source_values)
+        return self.cross_output(mixed.transpose(0, 1).reshape(self.beam_size, -1))
 
     def _norm(self, x: Tensor, which: int) -> Tensor:
         return F.layer_norm(x, (x.shape[-1],), *self.norms[which])
 
 
 class Decoder:
-    """The decoder at work on one source, with `beams` hypotheses side by side."""
+    """Decodes one source step by step, with `beam_size` hypotheses in parallel."""
 
     def __init__(
         self,
         model: Marian,
-        memory: Tensor,
-        beams: int = 1,
+        encoder_states: Tensor,
+        beam_size: int = 1,
         extra_bias: Tensor | None = None,
-        advice: Sequence[Advice] = (),
+        processors: Sequence[LogitsProcessor] = (),
     ) -> None:
-        self.model, self.length, self._extra_bias, self._advice = model, 0, extra_bias, advice
+        self.model, self.length, self._extra_bias, self._processors = model, 0, extra_bias, processors
         prefixes = (f"model.decoder.layers.{i}" for i in range(model.shape.decoder_layers))
-        self._layers = [DecoderLayer(model, prefix, memory, beams) for prefix in prefixes]
+        self._layers = [DecoderLayer(model, prefix, encoder_states, beam_size) for prefix in prefixes]
 
-    def step(self, tokens: Tensor, written: Sequence[Sequence[int]]) -> Tensor:
-        """The logits after these tokens, one a beam: (beams, vocabulary); `written` is all each beam has so far."""
-        states = self.states(tokens)
+    def step(self, last: Tensor, tokens: Sequence[Sequence[int]]) -> Tensor:
+        """Return the logits of the next token: (beam size, vocabulary).
+
+        `last` is the last token of each hypothesis; `tokens` are all its tokens so far.
+        """
+        states = self.states(last)
         logits = self.model.logits(states, self._extra_bias)
-        if self._advice:
-            moment = Moment(states, gaze([layer.looks for layer in self._layers[-GAZE:]]), written)
-            for advise in self._advice:
-                logits = advise(moment, logits)
+        if self._processors:
+            attention = mean_attention([layer.attention for layer in self._layers[-ATTENTION_LAYERS:]])
+            state = SearchState(states, attention, tokens)
+            for processor in self._processors:
+                logits = processor(state, logits)
         return logits
 
-    def states(self, tokens: Tensor) -> Tensor:
-        """The last decoder state of each beam."""
-        x = self.model.rows(TARGET, tokens) * self.model.shape.scale + self.model.positions[self.length]
+    def states(self, last: Tensor) -> Tensor:
+        """Return the last decoder state of each hypothesis."""
+        x = self.model.embedding_rows(TARGET, last) * self.model.shape.scale + self.model.positions[self.length]
         for layer in self._layers:
             x = layer(x, self.length)
         self.length += 1
         return x
 
-    def keep(self, beams: Tensor) -> None:
-        """Go on with these of the beams, in this order."""
+    def reorder(self, beams: Tensor) -> None:
+        """Continue with these hypotheses, in this order."""
         for layer in self._layers:
-            layer.keep(beams)
+            layer.reorder(beams)
 
 
 @dataclass
-class Begun:
-    """What the translator has typed: whole words are forced, the last one may be unfinished and is completed."""
+class PrefixConstraint:
+    """A prefix typed by the translator: whole words are forced; the last one may be incomplete and is completed."""
 
     model: Marian
     prefix: str
@@ -203,28 +215,32 @@ class Begun:
         self.rest = SPACE + self.rest if self.rest else ""
 
     def mask(self, step: int) -> Tensor | None:
-        """Added to the logits of a step: zero for what agrees with the prefix, minus infinity for the rest."""
-        if step < len(self.forced):
-            return self._only([self.forced[step]])
-        return self._only(self._agreeing()) if self.rest else None
+        """Return a mask to add to the logits: 0 for tokens that agree with the prefix, minus infinity for others.
 
-    def took(self, step: int, token: int) -> None:
+        Return None after the end of the prefix.
+        """
+        if step < len(self.forced):
+            return self._allow([self.forced[step]])
+        return self._allow(self._matching()) if self.rest else None
+
+    def advance(self, step: int, token: int) -> None:
+        """Remove the piece of a chosen token from the rest of the incomplete word."""
         if step >= len(self.forced):
             self.rest = self.rest[len(self.model.target.pieces[token]) :]
 
-    def _agreeing(self) -> list[int]:
+    def _matching(self) -> list[int]:
         pieces = self.model.target.pieces
         found = [i for i, p in enumerate(pieces) if p and (p.startswith(self.rest) or self.rest.startswith(p))]
         return found or [self.model.target.unknown]
 
-    def _only(self, ids: list[int]) -> Tensor:
+    def _allow(self, ids: list[int]) -> Tensor:
         mask = torch.full((len(self.model.weights[OUTPUT]),), float("-inf"))
         mask[ids] = 0.0
         return mask
 
 
-def read(model: Marian, source: list[int] | Encoded) -> Encoded:
-    """The source as the decoder needs it, unless it is so already."""
+def encode_source(model: Marian, source: list[int] | Encoded) -> Encoded:
+    """Run the encoder on a source, unless it is encoded already."""
     return source if isinstance(source, Encoded) else model.encode(source)
 
 
@@ -236,14 +252,14 @@ def greedy(
     extra_bias: Tensor | None = None,
     prefix: str = "",
     scored: bool = True,
-    advice: Sequence[Advice] = (),
-) -> Found:
-    """The likeliest token at every step; without `scored` its log-probability is not asked for, and NaN."""
-    encoded = read(model, source)
-    decoder = Decoder(model, encoded.states, extra_bias=extra_bias, advice=advice)
-    begun = Begun(model, prefix) if prefix else None
-    longest = limits.longest(len(encoded.ids), model.shape.positions)
-    return _walk(decoder, begun, longest, limits, _likeliest, scored)
+    processors: Sequence[LogitsProcessor] = (),
+) -> Hypothesis:
+    """Take the most probable token at every step; without `scored` the log-probability is not computed and is NaN."""
+    encoded = encode_source(model, source)
+    decoder = Decoder(model, encoded.states, extra_bias=extra_bias, processors=processors)
+    constraint = PrefixConstraint(model, prefix) if prefix else None
+    max_length = limits.max_length(len(encoded.ids), model.shape.positions)
+    return _decode(decoder, constraint, max_length, limits, _argmax, scored)
 
 
 @torch.no_grad()
@@ -254,117 +270,119 @@ def sample(
     seed: int,
     temperature: float = 1.0,
     extra_bias: Tensor | None = None,
-    cut: Truncation = WHOLE,
-    timid: bool = False,
-) -> Found:
-    """A translation drawn from the model; the same seed draws the same. Its log-probability is that of the draw.
+    truncation: Truncation = NO_TRUNCATION,
+    take_best: bool = False,
+) -> Hypothesis:
+    """Sample a translation from the model; the same seed gives the same sample.
 
-    `timid` takes the likeliest token every time, and tells how likely a draw would have been to come out so.
+    Its log-probability is that under the sampling distribution. With `take_best`, take the most probable token at
+    every step instead, and return the log-probability that a sample would have had.
     """
-    rng, likeliest, drawn = random.Random(seed), True, 0.0
+    rng, is_greedy, total = random.Random(seed), True, 0.0
 
-    def draw(logits: Tensor) -> int:
-        nonlocal drawn, likeliest
-        chances = cut((logits / temperature)[None])[0].log_softmax(-1)
-        top = int(logits.argmax())
-        token = top if timid else _drawn(chances, rng.random())
-        likeliest &= token == top
-        drawn += float(chances[token])
+    def choose(logits: Tensor) -> int:
+        nonlocal total, is_greedy
+        log_probabilities = truncation((logits / temperature)[None])[0].log_softmax(-1)
+        best = int(logits.argmax())
+        token = best if take_best else _sample_token(log_probabilities, rng.random())
+        is_greedy &= token == best
+        total += float(log_probabilities[token])
         return token
 
-    encoded = read(model, source)
+    encoded = encode_source(model, source)
     decoder = Decoder(model, encoded.states, extra_bias=extra_bias)
-    longest = limits.longest(len(encoded.ids), model.shape.positions)
-    found = _walk(decoder, None, longest, limits, draw, scored=False)
-    return Found(found.ids, drawn, drawn / max(len(found.ids), 1), likeliest)
+    max_length = limits.max_length(len(encoded.ids), model.shape.positions)
+    found = _decode(decoder, None, max_length, limits, choose, scored=False)
+    return Hypothesis(found.ids, total, total / max(len(found.ids), 1), is_greedy)
 
 
-def _drawn(chances: Tensor, where: float) -> int:
-    """The token that holds this share of the probability, counted from the first."""
-    share = chances.exp().cumsum(-1)
-    return min(int(torch.searchsorted(share, where * float(share[-1]))), len(share) - 1)
+def _sample_token(log_probabilities: Tensor, quantile: float) -> int:
+    """Return the token at a quantile (0 to 1) of the cumulative distribution."""
+    cumulative = log_probabilities.exp().cumsum(-1)
+    return min(int(torch.searchsorted(cumulative, quantile * float(cumulative[-1]))), len(cumulative) - 1)
 
 
-def _likeliest(logits: Tensor) -> int:
+def _argmax(logits: Tensor) -> int:
     return int(logits.argmax())
 
 
-def _walk(
+def _decode(
     decoder: Decoder,
-    begun: Begun | None,
-    longest: int,
+    constraint: PrefixConstraint | None,
+    max_length: int,
     limits: LengthLimits,
     choose: Callable[[Tensor], int],
     scored: bool,
-) -> Found:
-    """Token by token until the end; a phrase over and over, or too many of them, end the sentence."""
+) -> Hypothesis:
+    """Generate token by token until the end of sentence, a repeated phrase, or the maximal length."""
     target, total = decoder.model.target, 0.0 if scored else float("nan")
     ids: list[int] = []
     token = decoder.model.shape.start
-    while token != target.end and len(ids) < longest:
+    while token != target.end and len(ids) < max_length:
         logits = decoder.step(torch.tensor([token]), [ids])[0]
-        norm = float(logits.logsumexp(-1)) if scored else 0.0
+        normaliser = float(logits.logsumexp(-1)) if scored else 0.0
         logits[target.pad] = float("-inf")
-        mask = begun.mask(len(ids)) if begun else None
-        wanted = logits if mask is None else logits + mask
-        if mask is not None and bool(wanted.isinf().all()):  # advice against what was typed
-            wanted = mask
-        token = target.end if limits.loops(ids) else choose(wanted)
-        if begun:
-            begun.took(len(ids), token)
-        total += float(logits[token]) - norm
+        mask = constraint.mask(len(ids)) if constraint else None
+        allowed = logits if mask is None else logits + mask
+        if mask is not None and bool(allowed.isinf().all()):  # a processor excluded all tokens that fit the prefix
+            allowed = mask
+        token = target.end if limits.is_looping(ids) else choose(allowed)
+        if constraint:
+            constraint.advance(len(ids), token)
+        total += float(logits[token]) - normaliser
         ids.append(token)
-    return Found(tuple(ids), total, total / max(len(ids), 1))
+    return Hypothesis(tuple(ids), total, total / max(len(ids), 1))
 
 
 @torch.no_grad()
 def beam(
     model: Marian,
     source: list[int] | Encoded,
-    beams: int,
+    beam_size: int,
     limits: LengthLimits,
     extra_bias: Tensor | None = None,
     length_penalty: float = 1.0,
-    advice: Sequence[Advice] = (),
-) -> list[Found]:
-    """The best translations found with so many hypotheses side by side, best first.
+    processors: Sequence[LogitsProcessor] = (),
+) -> list[Hypothesis]:
+    """Return the best translations of a beam search, best first.
 
-    Hugging Face's rules: twice as many continuations as beams are looked at, only the first half may finish, a
-    finished one scores log p / length^penalty, and the search ends when no running one can still beat the worst kept.
+    The rules are Hugging Face's: each step considers twice as many continuations as the beam size, and only the first
+    half of them may finish. A finished hypothesis scores log p / length^penalty. The search ends when no running
+    hypothesis can still exceed the worst finished one that is kept.
     """
-    encoded = read(model, source)
-    decoder = Decoder(model, encoded.states, beams, extra_bias, advice)
-    longest = limits.longest(len(encoded.ids), model.shape.positions)
-    running, scores = [[model.shape.start] for _ in range(beams)], torch.tensor([0.0] + [-1e9] * (beams - 1))
-    finished: list[Found] = []
-    for length in range(1, longest + 1):
+    encoded = encode_source(model, source)
+    decoder = Decoder(model, encoded.states, beam_size, extra_bias, processors)
+    max_length = limits.max_length(len(encoded.ids), model.shape.positions)
+    running, scores = [[model.shape.start] for _ in range(beam_size)], torch.tensor([0.0] + [-1e9] * (beam_size - 1))
+    finished: list[Hypothesis] = []
+    for length in range(1, max_length + 1):
         best, origin, tokens = _continuations(decoder, running, scores, limits)
-        ended = [token == model.target.end or length == longest for token in tokens]
-        for i in range(beams):
+        ended = [token == model.target.end or length == max_length for token in tokens]
+        for i in range(beam_size):
             if ended[i]:
                 ids = (*running[origin[i]][1:], tokens[i])
-                finished.append(Found(ids, float(best[i]), float(best[i]) / length**length_penalty))
-        finished = sorted(finished, key=lambda found: -found.score)[:beams]
-        alive = [i for i in range(2 * beams) if not ended[i]][:beams]
+                finished.append(Hypothesis(ids, float(best[i]), float(best[i]) / length**length_penalty))
+        finished = sorted(finished, key=lambda hypothesis: -hypothesis.score)[:beam_size]
+        alive = [i for i in range(2 * beam_size) if not ended[i]][:beam_size]
         if not alive or (
-            len(finished) == beams and float(best[alive[0]]) / length**length_penalty <= finished[-1].score
+            len(finished) == beam_size and float(best[alive[0]]) / length**length_penalty <= finished[-1].score
         ):
             break
         running = [[*running[origin[i]], tokens[i]] for i in alive]
         scores = best[alive]
-        decoder.keep(torch.tensor([origin[i] for i in alive]))
+        decoder.reorder(torch.tensor([origin[i] for i in alive]))
     return finished
 
 
 def _continuations(
     decoder: Decoder, running: list[list[int]], scores: Tensor, limits: LengthLimits
 ) -> tuple[Tensor, list[int], list[int]]:
-    """The likeliest next tokens over all beams: their scores, the beam each comes from, and the token."""
+    """Return the most probable next tokens of all hypotheses: scores, indices of the hypotheses, and tokens."""
     logits = decoder.step(torch.tensor([ids[-1] for ids in running]), [ids[1:] for ids in running])
     log_probabilities = logits.log_softmax(-1)
     log_probabilities[:, decoder.model.target.pad] = float("-inf")
     for row, ids in enumerate(running):
-        if limits.loops(ids):
+        if limits.is_looping(ids):
             end = float(log_probabilities[row, decoder.model.target.end])
             log_probabilities[row] = float("-inf")
             log_probabilities[row, decoder.model.target.end] = end

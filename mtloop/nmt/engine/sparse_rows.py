@@ -1,4 +1,4 @@
-"""Offsets for some rows of a large table: what a user's model adds to a shared one, at the price of those rows."""
+"""Offsets for some rows of a large table: a user's additions to a shared model, stored for those rows only."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from torch import Tensor
 
 
 class SparseRows:
-    """A table that is zero but for the rows it holds."""
+    """A table whose rows are zero except for the stored ones."""
 
     def __init__(self, height: int, width: int) -> None:
         self.ids = torch.empty(0, dtype=torch.long)
         self.values = torch.empty(0, width)
-        self._where = torch.full((height,), -1, dtype=torch.int32)
+        self._positions = torch.full((height,), -1, dtype=torch.int32)  # id: its row in `values`, or -1
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def replace(self, ids: Tensor, values: Tensor) -> None:
-        """Hold these rows and no others."""
-        self._where[self.ids] = -1
+        """Store these rows instead of the present ones."""
+        self._positions[self.ids] = -1
         self.ids, self.values = ids, values
-        self._where[ids] = torch.arange(len(ids), dtype=torch.int32)
+        self._positions[ids] = torch.arange(len(ids), dtype=torch.int32)
 
     def gather(self, ids: Tensor) -> Tensor:
-        """The rows asked for, zero where there is none."""
-        where = self._where[ids]
+        """Return the rows of these ids, zero where no row is stored."""
+        positions = self._positions[ids]
         rows = torch.zeros(len(ids), self.values.shape[1])
-        held = where >= 0
-        rows[held] = self.values[where[held].long()]
+        stored = positions >= 0
+        rows[stored] = self.values[positions[stored].long()]
         return rows
 
-    def added(self, table: Tensor) -> Tensor:
-        """A table with these rows in it, written out."""
+    def added_to(self, table: Tensor) -> Tensor:
+        """Return the dense sum of a table and these rows."""
         return table.index_add(0, self.ids, self.values) if len(self) else table
 
     def add_logits(self, logits: Tensor, states: Tensor) -> Tensor:
-        """What these rows of an output matrix add to the logits of some states."""
+        """Add the contribution of these rows of an output matrix to the logits of some states, in place."""
         return logits.index_add_(1, self.ids, states @ self.values.t()) if len(self) else logits

@@ -1,4 +1,4 @@
-"""Text to ids and back, as MarianTokenizer does it, without loading transformers."""
+"""Text to ids and back, the same as MarianTokenizer, without loading transformers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.core.errors import InputError
-from mtloop.text.reversible import is_cut, join, split
+from mtloop.text.reversible import detokenise, has_joiners, tokenise_reversibly
 
 SPACE = "▁"  # SentencePiece's word boundary
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 class Vocabulary:
-    """One side of a model: a SentencePiece model that cuts, and a table that numbers."""
+    """One side of a model: a SentencePiece model that splits text into pieces, and a table from pieces to ids."""
 
     def __init__(self, spm: Path, table: Path) -> None:
         self._spm = _load_spm(spm)
@@ -28,36 +28,39 @@ class Vocabulary:
         return len(self._ids)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, with the end of sentence."""
-        pieces = [SPACE + word for word in split(text)] if self.cut else self._spm.encode(text, out_type=str)
+        """Return the ids of a text, with the end-of-sentence id."""
+        if self.is_word_level:
+            pieces = [SPACE + word for word in tokenise_reversibly(text)]
+        else:
+            pieces = self._spm.encode(text, out_type=str)
         return [*self.pieces_to_ids(pieces), self.end]
 
     def pieces_to_ids(self, pieces: Iterable[str]) -> list[int]:
         return [self._ids.get(piece, self.unknown) for piece in pieces]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; special ones leave no mark, the unknown and halves of characters included."""
+        """Return the text of ids, without special tokens, unknown tokens and incomplete characters."""
         special = {self.end, self.pad, self.unknown}
         pieces = [self.pieces[i] for i in ids if i not in special]
         text = str(self._spm.decode_pieces(pieces)).replace(SPACE, " ").replace("\ufffd", "").strip()
-        return join(text.split(" ")) if self.cut else text
+        return detokenise(text.split(" ")) if self.is_word_level else text
 
     @cached_property
-    def cut(self) -> bool:
-        """Whether its pieces are whole words and signs."""
-        return is_cut(self._ids)
+    def is_word_level(self) -> bool:
+        """Whether the pieces are whole words and punctuation marks."""
+        return has_joiners(self._ids)
 
     @cached_property
     def pieces(self) -> list[str]:
-        """The piece of every id."""
+        """The piece of every id, as a list."""
         pieces = [""] * (max(self._ids.values()) + 1)
         for piece, i in self._ids.items():
             pieces[i] = piece
         return pieces
 
     @cached_property
-    def bytes_(self) -> dict[int, int]:
-        """The ids of pieces that are bytes, with their values: what no other piece spells is spelt with them."""
+    def byte_values(self) -> dict[int, int]:
+        """The ids of the byte pieces with their bytes; characters without a piece are spelt with these."""
         found = ((i, BYTE.fullmatch(piece)) for i, piece in enumerate(self.pieces))
         return {i: int(byte[1], 16) for i, byte in found if byte}
 
@@ -68,7 +71,7 @@ class Vocabulary:
 
 
 def load_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Source and target of a model folder; a model with one shared table uses it twice."""
+    """Return the source and target vocabulary of a model folder; a model with one shared table uses it for both."""
     separate = folder / "target_vocab.json"
     target_table = separate if separate.exists() else folder / "vocab.json"
     source = Vocabulary(folder / "source.spm", folder / "vocab.json")

@@ -1,7 +1,7 @@
-"""A model's tensors: read once, shared by all, copied only where a method writes.
+"""A model's tensors: read once, shared by all learners, and copied only where a method writes.
 
-Query, key and value matrices of one attention lie in one block of memory, so that the forward pass multiplies
-once where Hugging Face multiplies three times; under their own names they are views of it.
+The query, key and value matrices of one attention layer are stored in one block of memory. So the forward pass
+multiplies once where Hugging Face multiplies three times. Under their own names they are views of that block.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SELF, _CROSS = ("q_proj", "k_proj", "v_proj"), ("k_proj", "v_proj")
 
 @dataclass(frozen=True)
 class Shape:
-    """What config.json says of a model."""
+    """The sizes of a model, from its config.json."""
 
     width: int
     heads: int
@@ -63,7 +63,7 @@ class Shape:
 
 
 class Weights(Mapping[str, Tensor]):
-    """Tensors under Hugging Face's names; `block` gives the fused ones under the name of their attention."""
+    """Tensors by Hugging Face's names; `block` returns the fused tensors by the name of their attention layer."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Weights(Mapping[str, Tensor]):
         parts: Mapping[str, tuple[str, int, int]],
         rows: Mapping[str, SparseRows] | None = None,
     ) -> None:
-        """`rows` are added to tables of the model wherever they are read."""
+        """`rows` are offsets that are added to the embedding tables wherever these are read."""
         self._blocks, self._parts, self.rows = dict(blocks), parts, rows or {}
         self.pending: dict[str, tuple[Tensor, Tensor]] = {}
 
@@ -96,30 +96,30 @@ class Weights(Mapping[str, Tensor]):
         return self._parts[name][0] if name in self._parts else name
 
     def members(self, block: str) -> list[tuple[str, int, int]]:
-        """The tensors in a block, each with its first and last row; a block of one is itself."""
+        """Return the tensors in a block, each with its first row and the row after its last."""
         return self._members.get(block) or [(block, 0, len(self._blocks[block]))]
 
-    def postpone(self, block: str, left: Tensor, right: Tensor) -> None:
-        """Note block -= left^T right, to be done by `settle`; until then readers of the block make up for it."""
+    def add_pending(self, block: str, left: Tensor, right: Tensor) -> None:
+        """Store the update block -= left^T right for `apply_pending`; until then, readers add its effect."""
         if block in self.pending:
             left, right = (torch.cat(sides) for sides in zip(self.pending[block], (left, right), strict=True))
         self.pending[block] = left, right
 
-    def settle(self) -> None:
-        """Do what was postponed: one pass over each matrix, however many updates there were."""
+    def apply_pending(self) -> None:
+        """Apply the pending updates: one pass over each matrix, for any number of updates."""
         for block, (left, right) in self.pending.items():
             self._blocks[block].addmm_(left.t(), right, alpha=-1)
         self.pending.clear()
 
-    def through(self, y: Tensor, x: Tensor, block: str) -> Tensor:
-        """y = x W^T, made up for what is postponed."""
+    def correct_output(self, y: Tensor, x: Tensor, block: str) -> Tensor:
+        """Add the effect of the pending updates to y = x W^T, in place."""
         if block in self.pending:
             left, right = self.pending[block]
             y.addmm_(x @ right.t(), left, alpha=-1)
         return y
 
-    def back(self, dx: Tensor, dy: Tensor, block: str) -> Tensor:
-        """Likewise for a gradient on its way back, dx = dY W."""
+    def correct_gradient(self, dx: Tensor, dy: Tensor, block: str) -> Tensor:
+        """Add the effect of the pending updates to dx = dY W of the backward pass, in place."""
         if block in self.pending:
             left, right = self.pending[block]
             dx.addmm_(dy @ left.t(), right, alpha=-1)
@@ -133,25 +133,25 @@ class Weights(Mapping[str, Tensor]):
         return members
 
     def copy(self, names: Collection[str]) -> Weights:
-        """The same model with memory of its own for the named tensors; the rest stays shared."""
-        own = {self._parts[name][0] if name in self._parts else name for name in names}
-        blocks = {name: block.clone() if name in own else block for name, block in self._blocks.items()}
+        """Return weights with own copies of the named tensors; the other tensors stay shared."""
+        copied = {self._parts[name][0] if name in self._parts else name for name in names}
+        blocks = {name: block.clone() if name in copied else block for name, block in self._blocks.items()}
         for one, other in ((SOURCE, TARGET), (TARGET, OUTPUT)):
             if self._blocks[one] is self._blocks[other]:  # tied matrices stay tied
                 blocks[other] = blocks[one]
         return Weights(blocks, self._parts, self.rows)
 
     def with_rows(self, rows: Mapping[str, SparseRows]) -> Weights:
-        """The same model with offsets for some rows of its tables."""
+        """Return the same weights with offsets for some rows of the embedding tables."""
         return Weights(self._blocks, self._parts, rows)
 
-    def table(self, name: str) -> str:
-        """The name under which a table learns: tied embeddings are one matrix and learn under the first of theirs."""
+    def canonical_name(self, name: str) -> str:
+        """Return the name under which an embedding table learns: of tied tables, the first name in EMBEDDINGS."""
         return next(first for first in (*EMBEDDINGS, name) if self._blocks[first] is self._blocks[name])
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of every value: a delta fits the model it was learned on and no other."""
+        """A hash of all values; it identifies the base model of a delta."""
         digest = hashlib.blake2b(digest_size=16)
         for name in sorted(self):
             digest.update(name.encode())
@@ -160,13 +160,13 @@ class Weights(Mapping[str, Tensor]):
 
 
 def load_weights(folder: Path) -> Weights:
-    """Read model.safetensors (or its shards) as float32."""
+    """Read model.safetensors, or its shards, as float32."""
     tensors = {name: tensor.float() for path in _weight_files(folder) for name, tensor in _read(path).items()}
     return fuse(_untie(tensors, folder))
 
 
 def fuse(tensors: Mapping[str, Tensor]) -> Weights:
-    """Lay the projections of each attention side by side."""
+    """Concatenate the projection matrices of each attention layer."""
     blocks: dict[str, Tensor] = {}
     parts: dict[str, tuple[str, int, int]] = {}
     for attention in sorted({name.rpartition(".q_proj.")[0] for name in tensors if name.endswith(".q_proj.weight")}):
@@ -178,17 +178,17 @@ def fuse(tensors: Mapping[str, Tensor]) -> Weights:
             height = len(tensors[names[0]])
             parts |= {name: (block, i * height, (i + 1) * height) for i, name in enumerate(names)}
     rest = {name: tensor for name, tensor in tensors.items() if name not in parts}
-    return Weights(blocks | _laid_out(rest), parts)
+    return Weights(blocks | _with_memory_layout(rest), parts)
 
 
 def long_side_first(tensor: Tensor) -> Tensor:
-    """The same matrix with its longer side in one piece: a product with a single vector reads memory twice as fast."""
+    """Return the same matrix, contiguous along its longer side: a product with one vector then reads twice as fast."""
     tall = tensor.dim() == 2 and tensor.shape[0] > tensor.shape[1]
     return tensor.t().contiguous().t() if tall else tensor
 
 
-def _laid_out(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices by their longer side, tables row by row; tied ones stay one tensor and are laid out as matrices."""
+def _with_memory_layout(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Store matrices by their longer side and embedding tables by rows. Tied tensors stay one, stored as a matrix."""
     tables = {id(tensors[name]) for name in (SOURCE, TARGET)} - {id(tensors[OUTPUT])}
     done: dict[int, Tensor] = {}
     for tensor in tensors.values():
@@ -197,7 +197,7 @@ def _laid_out(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _untie(tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
-    """Give every matrix its name; tied ones stay one tensor."""
+    """Enter every matrix under its own name; tied matrices stay one tensor."""
     shared = tensors.pop(SHARED, None)
     for name in (SOURCE, TARGET):
         if name not in tensors and shared is not None:

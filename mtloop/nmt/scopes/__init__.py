@@ -1,1 +1,1 @@
-"""Which parameters of a neural model learn."""
+"""Scopes: the parameters of a neural model that learn, and how they are updated."""

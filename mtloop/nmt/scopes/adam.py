@@ -1,7 +1,7 @@
-"""Adam (Kingma and Ba, 2014) for a scope: every parameter has a step size of its own.
+"""Adam (Kingma and Ba, 2014) for a scope: every parameter has its own step size.
 
-The step needs the gradient written out and two more numbers a parameter, so it costs memory and, where every tensor
-learns, time. Word vectors of an input are moved only where their words came up, as are their two numbers.
+Adam needs the full gradient and two moments per parameter. So it costs memory and, if every tensor learns, time.
+Only those input embeddings and their moments are updated whose words occurred.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.scopes.scope import NotFinite, Scope, base_of
 
-OWN = "adam/"
+TENSOR_PREFIX = "adam/"
 
 
 @runtime_checkable
-class Movable(Scope, Protocol):
-    """A scope that says what its parameters would like, and moves them as it is told."""
+class GradientScope(Scope, Protocol):
+    """A scope that leaves the step to an optimiser: it returns gradients and applies given steps."""
 
-    rate: float
+    learning_rate: float
 
-    def wishes(self, lesson: Lesson) -> dict[str, Gradient]:
-        """The gradient of each of its parameters."""
+    def gradients(self, lesson: Lesson) -> dict[str, Gradient]:
+        """Return the gradient of each of its parameters."""
 
-    def move(self, steps: Mapping[str, Gradient]) -> None:
-        """Subtract a step from each."""
+    def apply_steps(self, steps: Mapping[str, Gradient]) -> None:
+        """Subtract a step from each of its parameters."""
 
 
 @dataclass
 class AdamScope:
-    """A scope whose steps are Adam's. They wait until the lesson settles, so a lesson is one update here."""
+    """A scope with Adam steps. They are applied at commit, so a lesson should make one update only."""
 
-    scope: Movable
-    first: float = 0.9
-    second: float = 0.999
-    tiny: float = 1e-8
+    scope: GradientScope
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
     count_: int = 0
     means_: dict[str, Tensor] = field(default_factory=dict)
     squares_: dict[str, Tensor] = field(default_factory=dict)
-    _waiting: list[tuple[dict[str, Gradient], float]] = field(default_factory=list)
+    _pending: list[tuple[dict[str, Gradient], float]] = field(default_factory=list)
 
     @property
     def model(self) -> Marian:
@@ -53,7 +53,7 @@ class AdamScope:
 
     @property
     def base(self) -> Marian:
-        """The shared model under what was learned."""
+        """The shared base model."""
         return base_of(self.scope)
 
     @property
@@ -66,75 +66,78 @@ class AdamScope:
 
     @torch.no_grad()
     def update(self, lesson: Lesson) -> None:
-        wishes = self.scope.wishes(lesson)
-        if not torch.tensor([wish.norm() for wish in wishes.values()]).isfinite().all():
+        gradients = self.scope.gradients(lesson)
+        if not torch.tensor([gradient.norm() for gradient in gradients.values()]).isfinite().all():
             raise NotFinite("the gradient is not finite")
-        self._waiting.append((wishes, self.scope.rate * lesson.pace))
+        self._pending.append((gradients, self.scope.learning_rate * lesson.learning_rate_scale))
 
     @torch.no_grad()
-    def settle(self) -> None:
-        for wishes, rate in self._waiting:
+    def commit(self) -> None:
+        for gradients, learning_rate in self._pending:
             self.count_ += 1
-            self.scope.move({name: self._step(name, wish, rate) for name, wish in wishes.items()})
-        self._waiting.clear()
+            steps = {name: self._step(name, gradient, learning_rate) for name, gradient in gradients.items()}
+            self.scope.apply_steps(steps)
+        self._pending.clear()
 
     def rollback(self) -> None:
-        self._waiting.clear()
+        self._pending.clear()
 
-    def _step(self, name: str, wish: Gradient, rate: float) -> Gradient:
-        if wish.rows and not wish.products:
-            return Gradient(rows=[self._rows(name, ids, values, rate) for ids, values in wish.rows])
-        gradient = self._written(name, wish)
-        mean, square = self._moments(name, gradient)
-        return Gradient(dense=self._along(mean, square, gradient, rate))
+    def _step(self, name: str, gradient: Gradient, learning_rate: float) -> Gradient:
+        if gradient.rows and not gradient.products:
+            return Gradient(rows=[self._row_step(name, ids, values, learning_rate) for ids, values in gradient.rows])
+        full = self._full_gradient(name, gradient)
+        mean, square = self._moments(name, full)
+        return Gradient(dense=self._adam_step(mean, square, full, learning_rate))
 
-    def _rows(self, name: str, ids: Tensor, values: Tensor, rate: float) -> tuple[Tensor, Tensor]:
-        """Steps of some rows of a table; `ids` are distinct once a norm was taken."""
+    def _row_step(self, name: str, ids: Tensor, values: Tensor, learning_rate: float) -> tuple[Tensor, Tensor]:
+        """Return the step for some rows of a table; `ids` are distinct, because `norm` merged equal ones."""
         mean, square = self._moments(name, self.model.weights[name])
-        parts = mean[ids], square[ids]
-        step = self._along(*parts, values, rate)
-        mean[ids], square[ids] = parts
+        moments = mean[ids], square[ids]
+        step = self._adam_step(*moments, values, learning_rate)
+        mean[ids], square[ids] = moments
         return ids, step
 
-    def _along(self, mean: Tensor, square: Tensor, gradient: Tensor, rate: float) -> Tensor:
-        """Take a gradient into account, in place, and say how far to go."""
-        mean.lerp_(gradient, 1 - self.first)
-        square.mul_(self.second).addcmul_(gradient, gradient, value=1 - self.second)
-        spread = square.div(1 - self.second**self.count_).sqrt_().add_(self.tiny)
-        return torch.div(mean, spread, out=spread).mul_(rate / (1 - self.first**self.count_))
+    def _adam_step(self, mean: Tensor, square: Tensor, gradient: Tensor, learning_rate: float) -> Tensor:
+        """Update both moments in place, and return the step."""
+        mean.lerp_(gradient, 1 - self.beta1)
+        square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
+        deviation = square.div(1 - self.beta2**self.count_).sqrt_().add_(self.epsilon)
+        return torch.div(mean, deviation, out=deviation).mul_(learning_rate / (1 - self.beta1**self.count_))
 
     def _moments(self, name: str, like: Tensor) -> tuple[Tensor, Tensor]:
-        for kept in (self.means_, self.squares_):
-            if name not in kept:
-                kept[name] = torch.zeros_like(like)
+        for moments in (self.means_, self.squares_):
+            if name not in moments:
+                moments[name] = torch.zeros_like(like)
         return self.means_[name], self.squares_[name]
 
-    def _written(self, name: str, wish: Gradient) -> Tensor:
-        """The gradient in full, in memory as the tensor is: else every step would read one of them crosswise."""
-        if wish.dense is not None:
-            return wish.dense
-        ((error, inputs),) = wish.products
+    def _full_gradient(self, name: str, gradient: Gradient) -> Tensor:
+        """Return the dense gradient in the tensor's memory layout; in another layout every step would be slower."""
+        if gradient.dense is not None:
+            return gradient.dense
+        ((error, inputs),) = gradient.products
         tensor = self.model.weights[name]
-        whole = (inputs.t() @ error).t() if tensor.stride(0) < tensor.stride(1) else error.t() @ inputs
-        for ids, values in wish.rows:
-            whole.index_add_(0, ids, values)
-        return whole
+        full = (inputs.t() @ error).t() if tensor.stride(0) < tensor.stride(1) else error.t() @ inputs
+        for ids, values in gradient.rows:
+            full.index_add_(0, ids, values)
+        return full
 
-    def _laid_out(self, name: str, saved: Tensor) -> Tensor:
+    def _with_memory_layout(self, name: str, saved: Tensor) -> Tensor:
         weights = self.model.weights
         return torch.empty_like(weights[name]).copy_(saved) if name in weights else saved.clone()
 
     def tensors(self) -> dict[str, Tensor]:
-        kept = {"mean": self.means_, "square": self.squares_}
-        moments = {f"{OWN}{kind}/{name}": tensor for kind, found in kept.items() for name, tensor in found.items()}
-        return self.scope.tensors() | moments | {f"{OWN}count": torch.tensor(self.count_)}
+        kinds = {"mean": self.means_, "square": self.squares_}
+        moments = {
+            f"{TENSOR_PREFIX}{kind}/{name}": tensor for kind, found in kinds.items() for name, tensor in found.items()
+        }
+        return self.scope.tensors() | moments | {f"{TENSOR_PREFIX}count": torch.tensor(self.count_)}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        self.scope.restore({name: tensor for name, tensor in tensors.items() if not name.startswith(OWN)})
-        self.count_ = int(tensors[f"{OWN}count"])
-        self.means_, self.squares_ = (self._taken(tensors, f"{OWN}{kind}/") for kind in ("mean", "square"))
-        self._waiting.clear()
+        self.scope.restore({name: tensor for name, tensor in tensors.items() if not name.startswith(TENSOR_PREFIX)})
+        self.count_ = int(tensors[f"{TENSOR_PREFIX}count"])
+        self.means_, self.squares_ = (self._restored(tensors, f"{TENSOR_PREFIX}{kind}/") for kind in ("mean", "square"))
+        self._pending.clear()
 
-    def _taken(self, tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
-        names = [name.removeprefix(start) for name in tensors if name.startswith(start)]
-        return {name: self._laid_out(name, tensors[start + name]) for name in names}
+    def _restored(self, tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+        names = [name.removeprefix(prefix) for name in tensors if name.startswith(prefix)]
+        return {name: self._with_memory_layout(name, tensors[prefix + name]) for name in names}

@@ -1,11 +1,12 @@
-"""Which parameters of a model move when it learns, and how far.
+"""Scopes: which parameters of a model learn, and with which step size.
 
     Frozen      none                                           baseline
     OutputBias  a second bias on the output                    bias
     Dense       whole tensors: all, the top layers, a list     full, top, fixed
-    (Lasso)     few offsets, chosen as it learns               in lasso.py
+    Lasso       few offsets, selected while learning           lasso
+    Lora        low-rank offsets of all matrices               lora
 
-Every scope works on a shared base model and owns only what it changes.
+Every scope works on a shared base model and stores only the parameters that it changes.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from torch import Tensor
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Marian
 
-Clip = Literal["clip", "scale", "none"]
-NOISE = 1e-6  # a gradient this small is rounding (a key's bias cannot matter) and is not blown up to norm 1
+GradientClipping = Literal["clip", "scale", "none"]
+MIN_NORM = 1e-6  # a smaller gradient is rounding error (a key's bias has no effect) and is not scaled up to norm 1
 
 
 class NotFinite(ArithmeticError):
-    """A gradient that is no number; nothing was changed."""
+    """Raised if a gradient is NaN or infinite; nothing was changed."""
 
 
 class Scope(Protocol):
-    """The part of a model that learns."""
+    """The parameters of a model that learn."""
 
     @property
     def model(self) -> Marian: ...
@@ -41,59 +42,61 @@ class Scope(Protocol):
     def extra_bias(self) -> Tensor | None: ...
 
     def update(self, lesson: Lesson) -> None:
-        """One step down the gradient; raises NotFinite, having changed nothing, when there is none."""
+        """Take one gradient step. Raise NotFinite, without any change, if the gradient is NaN or infinite."""
 
-    def settle(self) -> None:
-        """Keep the updates since the last call."""
+    def commit(self) -> None:
+        """Keep the updates since the last commit."""
 
     def rollback(self) -> None:
-        """Be again, exactly, what it was before them."""
+        """Undo the updates since the last commit exactly."""
 
     def tensors(self) -> dict[str, Tensor]:
-        """What has changed, as new values: the delta."""
+        """Return the learned parameters, for a delta."""
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Become what `tensors` says."""
+        """Replace the learned parameters by those of a delta."""
 
 
 def base_of(scope: Scope) -> Marian:
-    """The shared model under what a scope has learned."""
+    """Return the shared base model of a scope."""
     base: Marian = getattr(scope, "base", scope.model)
     return base
 
 
-def step_size(norm: float, rate: float, clip: Clip) -> float:
-    """The rate for a gradient of this norm: clipped to norm 1 where above it, always scaled to it, or left as it is.
+def step_size(norm: float, learning_rate: float, clipping: GradientClipping) -> float:
+    """Return the factor for a gradient of this norm.
+
+    "clip" scales gradients above norm 1 down to norm 1, "scale" scales all to norm 1, "none" changes none.
 
     >>> step_size(4.0, 0.1, "clip"), step_size(0.5, 0.1, "clip"), step_size(0.5, 0.1, "scale")
     (0.025, 0.1, 0.2)
     """
     if not math.isfinite(norm):
         raise NotFinite("the gradient is not finite")
-    if clip == "none":
-        return rate
-    return rate / norm if norm > 1 or (clip == "scale" and norm > NOISE) else rate
+    if clipping == "none":
+        return learning_rate
+    return learning_rate / norm if norm > 1 or (clipping == "scale" and norm > MIN_NORM) else learning_rate
 
 
 @dataclass
 class Frozen:
-    """Nothing moves."""
+    """No parameter learns."""
 
     model: Marian
     names: frozenset[str] = frozenset()
     extra_bias: Tensor | None = None
 
     def update(self, lesson: Lesson) -> None:
-        """Stays as it is."""
+        """Do nothing."""
 
-    def settle(self) -> None:
-        """Nothing to keep."""
+    def commit(self) -> None:
+        """Do nothing."""
 
     def rollback(self) -> None:
-        """Nothing to take back."""
+        """Do nothing."""
 
     def tensors(self) -> dict[str, Tensor]:
         return {}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Nothing to become."""
+        """Do nothing."""

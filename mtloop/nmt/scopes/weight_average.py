@@ -1,4 +1,4 @@
-"""The average of what a model was lately: it learns with one set of weights and speaks with their moving average."""
+"""A moving average of the learned weights: updates change one set of weights, and translation uses their average."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ BIAS = "average/bias"
 
 
 class WeightAverage:
-    """Follows a scope: after each lesson, `share` of the way to where it is.
+    """The moving average of a scope: after each lesson, average += weight * (newest - average).
 
-    One lesson's step is noisy, the drift of many is what the text has in common. Costs a second copy of every tensor
-    that learns.
+    The step of one lesson is noisy; the average keeps the direction that many lessons have in common. It costs a
+    second copy of every tensor that learns.
     """
 
-    def __init__(self, scope: Scope, share: float) -> None:
-        self.scope, self.share = scope, share
-        self.model, self.extra_bias = self._from(base_of(scope)), scope.extra_bias
+    def __init__(self, scope: Scope, weight: float) -> None:
+        self.scope, self.weight = scope, weight
+        self.model, self.extra_bias = self._copy_of(base_of(scope)), scope.extra_bias
 
-    def _from(self, base: Marian) -> Marian:
+    def _copy_of(self, base: Marian) -> Marian:
         return base.with_weights(base.weights.copy(self.scope.names).with_rows({}))
 
     @torch.no_grad()
-    def follow(self) -> None:
-        weights, fast = self.model.weights, self.scope.model.weights
+    def update(self) -> None:
+        average, newest = self.model.weights, self.scope.model.weights
         for name in self.scope.names:
-            if name not in EMBEDDINGS or weights.table(name) == name:  # tied tables are one
-                now = fast[name] if name not in fast.rows else fast.rows[name].added(fast[name])
-                weights[name].lerp_(now, self.share)
+            if name not in EMBEDDINGS or average.canonical_name(name) == name:  # tied tables are one tensor
+                value = newest[name] if name not in newest.rows else newest.rows[name].added_to(newest[name])
+                average[name].lerp_(value, self.weight)
         if self.scope.extra_bias is not None:
             before = torch.zeros_like(self.scope.extra_bias) if self.extra_bias is None else self.extra_bias
-            self.extra_bias = before.lerp(self.scope.extra_bias, self.share)
+            self.extra_bias = before.lerp(self.scope.extra_bias, self.weight)
 
     def tensors(self) -> dict[str, Tensor]:
         found = {f"average/{name}": self.model.weights[name] for name in sorted(self.scope.names)}
@@ -46,7 +46,9 @@ class WeightAverage:
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         if missing := [name for name in self.scope.names if f"average/{name}" not in tensors]:
-            raise InputError(f"this delta holds no average of {missing[0]!r}; was it learned without `average`?")
+            raise InputError(
+                f"this delta holds no average of {missing[0]!r}; it was learned without the setting weight_average"
+            )
         for name in self.scope.names:
             self.model.weights[name].copy_(tensors[f"average/{name}"])
         self.extra_bias = tensors[BIAS].clone() if BIAS in tensors else None

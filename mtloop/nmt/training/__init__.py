@@ -1,4 +1,4 @@
-"""Training of base models: `Job` takes pairs of sentences to a Marian folder, by a `Recipe`."""
+"""Training of base models: a `Job` trains a Marian model folder from sentence pairs, as set in a `Recipe`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from mtloop.nmt.training.job import Job
     from mtloop.text.seen_words import SeenWords
 
-_LATE = {"Job": "mtloop.nmt.training.job", "SeenWords": "mtloop.text.seen_words"}  # need numpy
+_LAZY = {"Job": "mtloop.nmt.training.job", "SeenWords": "mtloop.text.seen_words"}  # need numpy
 
 __all__ = ["Job", "Recipe", "SeenWords"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        return getattr(import_module(_LATE[name]), name)
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The loss of a batch: what the model says of each target token, given all before it."""
+"""The loss of a batch: cross-entropy of each target token, given all earlier ones (teacher forcing)."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from transformers import MarianMTModel
 from mtloop.nmt.training.batches import PaddedBatch
 from mtloop.nmt.training.sentencepiece_model import PAD
 
-Part: TypeAlias = Callable[..., torch.Tensor]
-TYPICAL = (32, 40)  # widths of source and target to compile for: unlike, or they would be taken for one number
+LayerFunction: TypeAlias = Callable[..., torch.Tensor]
+WARM_UP_LENGTHS = (32, 40)  # of source and target; unequal, so that the compiler does not treat them as one size
 
 
 class Loss:
     """Mean cross-entropy of the target tokens, in half precision on a GPU.
 
-    The sum of the parts is the same as calling the model, whose own loop over layers asks for a random number at
-    each of them (LayerDrop) and cannot be compiled. Here each kind of layer is compiled once, whatever its depth.
+    The result is the same as calling the model. The model's own loop over layers draws a random number at each layer
+    (LayerDrop) and cannot be compiled; here each kind of layer is compiled once, for any depth.
     """
 
     def __init__(self, model: MarianMTModel, *, smoothing: float, device: torch.device, compiled: bool = False) -> None:
         self.model, self.smoothing, self.device = model, smoothing, device
-        parts: list[Part] = [_encoder_layer, _decoder_layer, _cross_entropy]
-        self._encode, self._decode, self._score = map(_compiled, parts) if compiled else parts
+        functions: list[LayerFunction] = [_encoder_layer, _decoder_layer, _cross_entropy]
+        self._encode, self._decode, self._score = map(_compiled, functions) if compiled else functions
         if device.type == "cuda":
-            torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every shape, and shapes vary
+            torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a new plan for every shape, and shapes vary
 
     def __call__(self, batch: PaddedBatch) -> torch.Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
@@ -36,7 +36,7 @@ class Loss:
             return self._score(self.model, hidden, batch.target, self.smoothing)
 
     def hidden(self, batch: PaddedBatch) -> torch.Tensor:
-        """The last states of the decoder."""
+        """Return the last hidden states of the decoder."""
         mask = (batch.source != PAD)[:, None, None, :]
         states = _embed(self.model.model.encoder, batch.source)
         for layer in self.model.model.encoder.layers:
@@ -47,19 +47,19 @@ class Loss:
         return hidden
 
     def warm_up(self, tokens: int) -> None:
-        """Compile for batches of about so many tokens, all shapes at once."""
-        rows = max(2, tokens // sum(TYPICAL))
-        source, target = (torch.full((rows, width), PAD + 1, device=self.device) for width in TYPICAL)
+        """Compile for all shapes, with one batch of about `tokens` tokens."""
+        rows = max(2, tokens // sum(WARM_UP_LENGTHS))
+        source, target = (torch.full((rows, width), PAD + 1, device=self.device) for width in WARM_UP_LENGTHS)
         self(PaddedBatch(source, target)).backward()
         self.model.zero_grad()
 
 
-def _compiled(part: Part) -> Part:
-    return torch.compile(part, dynamic=True)
+def _compiled(function: LayerFunction) -> LayerFunction:
+    return torch.compile(function, dynamic=True)
 
 
 def logits(model: MarianMTModel, hidden: torch.Tensor) -> torch.Tensor:
-    """A score for every word of the target vocabulary."""
+    """Return a score for every entry of the target vocabulary."""
     scores: torch.Tensor = model.lm_head(hidden) + model.final_logits_bias
     return scores
 
@@ -70,17 +70,17 @@ def _cross_entropy(model: MarianMTModel, hidden: torch.Tensor, target: torch.Ten
 
 
 def _encoder_layer(layer: Any, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    changed: torch.Tensor = layer(states, mask.expand(-1, 1, states.shape[1], -1))
-    return changed
+    output: torch.Tensor = layer(states, mask.expand(-1, 1, states.shape[1], -1))
+    return output
 
 
 def _decoder_layer(layer: Any, hidden: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    across = mask.expand(-1, 1, hidden.shape[1], -1)
-    changed: torch.Tensor = layer(hidden, None, states, encoder_attention_mask=across, use_cache=False)
-    return changed
+    cross_mask = mask.expand(-1, 1, hidden.shape[1], -1)
+    output: torch.Tensor = layer(hidden, None, states, encoder_attention_mask=cross_mask, use_cache=False)
+    return output
 
 
 def _embed(stack: Any, ids: torch.Tensor) -> torch.Tensor:
-    """Word and position, as the encoder or decoder sees them."""
+    """Return token embeddings plus position embeddings, with dropout."""
     embedded = stack.embed_tokens(ids) * stack.embed_scale + stack.embed_positions.weight[: ids.shape[1]]
     return functional.dropout(embedded, p=stack.dropout, training=stack.training)

@@ -1,4 +1,4 @@
-"""Loss and speed since one last looked."""
+"""Mean loss and speed of a number of steps."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import torch
 
 
 class Meter:
-    """Collects losses without waiting for the device that computes them."""
+    """Collects losses without waiting for the device."""
 
     def __init__(self) -> None:
         self._losses: list[torch.Tensor] = []
         self._tokens = 0
-        self._since = time.monotonic()
+        self._start = time.monotonic()
 
     def add(self, loss: torch.Tensor, tokens: int) -> None:
         self._losses.append(loss)
         self._tokens += tokens
 
     def read(self) -> tuple[float, float]:
-        """Mean loss, and tokens a second."""
-        mean = float(torch.stack(self._losses).mean())  # waits for the device, so the clock is read after it
-        return mean, self._tokens / (time.monotonic() - self._since)
+        """Return the mean loss and the tokens per second."""
+        mean = float(torch.stack(self._losses).mean())  # waits for the device, so read the clock after it
+        return mean, self._tokens / (time.monotonic() - self._start)

@@ -1,4 +1,4 @@
-"""The model card: what a model was made of, how good it is, and what it is not for."""
+"""The model card: training data, scores, recipe, intended use and limits of a model."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ tags: [marian, mtloop]
 ---
 # {source_lang}-{target_lang}, trained with mtloop
 
-A Marian of {parameters:,} parameters: {encoder_layers} encoder and {decoder_layers} decoder layers, width {width}, \
-{heads} heads, feed-forward {ffn}, swish, separate vocabularies of {source_size} and {target_size} entries \
-({vocab}), untied output. Weights are stored in 16 bits and meant to be computed with in 32.
+A Marian model with {parameters:,} parameters: {encoder_layers} encoder and {decoder_layers} decoder layers, \
+width {width}, {heads} heads, feed-forward {ffn}, swish, separate vocabularies of {source_size} and \
+{target_size} entries ({vocab}), untied output. Weights are stored in 16 bits; compute with 32 bits.
 
 ## Data and licences
 {about}
 
-{pairs:,} pairs of {tokens:,} tokens were learned from.
+The training data are {pairs:,} pairs with {tokens:,} tokens.
 
 ## Scores
 {scores}
 
-Greedy translation of the averaged weights, {scorer}.
+Greedy decoding with the averaged weights, {scorer}.
 
 ## Recipe
 {seen_tokens:,} tokens (padding included) in {step:,} updates, {epochs:.1f} epochs, {minutes:.1f} minutes on {device}.
@@ -37,40 +37,39 @@ Greedy translation of the averaged weights, {scorer}.
 {recipe}
 
 ## Intended use
-A base to adapt, segment by segment, to one translator's corrections; and experiments with that. It is small on \
-purpose: it runs and learns on two CPU cores.
+A base model for adaptation, segment by segment, to the corrections of one translator, and for experiments with it. \
+It is small on purpose: it translates and learns on two CPU cores.
 
 ## Limits
-Trained on what is listed above and nothing else: elsewhere it will be worse, and fluent text may be wrong. Single \
-sentences of at most {longest} tokens; longer ones were not seen in training. Not for use where a wrong translation \
-does harm.
+Trained only on the data listed above: on other text it will be worse, and fluent output may be wrong. Trained on \
+single sentences of at most {max_length} tokens. Not for use where a wrong translation does harm.
 
 ## Files
 `seen-words.npy` holds sorted 64-bit BLAKE2b hashes of the {words:,} target words seen in training ({tokeniser} \
-tokens with a letter in them), to be read with `mtloop.nmt.training.SeenWords`.
+tokens that contain a letter). Read it with `mtloop.nmt.training.SeenWords`.
 """
 
 
 def card(
     recipe: Recipe,
-    place: TrainingState,
+    state: TrainingState,
     facts: Mapping[str, Any],
     scores: Mapping[str, float],
     about: str = "",
 ) -> str:
-    """The card as Markdown. `facts` are those of the prepared data and of the machine."""
-    parts = {name: value for name, value in asdict(recipe).items() if name not in ("minutes", "steps")}
+    """Return the card as Markdown; `facts` describe the prepared data and the machine."""
+    fields = {name: value for name, value in asdict(recipe).items() if name not in ("minutes", "steps")}
     return _CARD.format(
-        **parts,
+        **fields,
         **facts,
-        about=about.strip() or "Not named by whoever trained this model: ask before you share it.",
+        about=about.strip() or "Not documented. Ask the person who trained this model before you share it.",
         scores=_table(("text", "BLEU"), {name: f"{score:.2f}" for name, score in scores.items()}),
-        recipe=_table(("part", "value"), asdict(recipe)),
-        seen_tokens=place.tokens,
-        step=place.step,
-        epochs=place.epoch + place.batch / max(1, facts["batches"]),
-        minutes=place.seconds / 60,
-        longest=recipe.max_tokens,
+        recipe=_table(("field", "value"), asdict(recipe)),
+        seen_tokens=state.tokens,
+        step=state.step,
+        epochs=state.epoch + state.batch / max(1, facts["batches"]),
+        minutes=state.seconds / 60,
+        max_length=recipe.max_tokens,
     )
 
 

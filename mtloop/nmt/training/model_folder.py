@@ -1,4 +1,4 @@
-"""The model as a folder that `MarianMTModel` and `MarianTokenizer` load."""
+"""The model folder, in the format of `MarianMTModel` and `MarianTokenizer`."""
 
 from __future__ import annotations
 
@@ -16,55 +16,57 @@ from mtloop.nmt.training.network import POSITIONS
 from mtloop.nmt.training.recipe import Recipe
 from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
-WHOLE = "model.safetensors"
-INDEX = "model.safetensors.index.json"
+WEIGHTS_FILE = "model.safetensors"
+INDEX_FILE = "model.safetensors.index.json"
 _MEGABYTE = 10**6
-_HEADER = 200  # bytes of a file's header for itself and for each tensor, at most
+_HEADER = 200  # upper limit, in bytes, of a file header and of the header entry of a tensor
 
 
 def write_model(
     folder: Path, model: MarianMTModel, weights: Mapping[str, torch.Tensor], shard_mb: float | None
 ) -> None:
-    """Configuration and weights, halved to 16 bits; in files of at most `shard_mb` megabytes when that is given."""
+    """Write configuration and 16-bit weights, in files of at most `shard_mb` megabytes (None: one file)."""
     model.config.architectures = ["MarianMTModel"]
-    model.config.dtype = torch.float32  # what to compute in, whatever is stored
+    model.config.dtype = torch.float32  # precision to compute in; the stored precision differs
     model.config.save_pretrained(folder)
     model.generation_config.save_pretrained(folder)
     halved = {name: weight.detach().to("cpu", torch.float16) for name, weight in sorted(weights.items())}
     if shard_mb is None:
-        _write_tensors(folder / WHOLE, halved)
+        _write_tensors(folder / WEIGHTS_FILE, halved)
     else:
         write_shards(folder, halved, int(shard_mb * _MEGABYTE))
 
 
 def write_shards(folder: Path, tensors: Mapping[str, torch.Tensor], limit: int) -> None:
-    """Weights in several files and an index of what lies where."""
+    """Write weights in several files of at most `limit` bytes, with an index of the file of each tensor."""
     shards = _shards(tensors, limit)
     names = [f"model-{number:05}-of-{len(shards):05}.safetensors" for number in range(1, len(shards) + 1)]
     for name, shard in zip(names, shards, strict=True):
         _write_tensors(folder / name, shard)
-    places = {key: name for name, shard in zip(names, shards, strict=True) for key in shard}
+    weight_map = {key: name for name, shard in zip(names, shards, strict=True) for key in shard}
     total = sum(tensor.nbytes for tensor in tensors.values())
-    write_text(folder / INDEX, json.dumps({"metadata": {"total_size": total}, "weight_map": places}, indent=1))
+    write_text(folder / INDEX_FILE, json.dumps({"metadata": {"total_size": total}, "weight_map": weight_map}, indent=1))
 
 
 def join_shards(folder: Path) -> Path:
-    """Make one file of the shards, and remove them."""
+    """Join the shards into one file, remove them, and return the path of that file."""
     try:
-        places = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+        weight_map = json.loads((folder / INDEX_FILE).read_text(encoding="utf-8"))["weight_map"]
     except (OSError, ValueError, KeyError) as error:
-        raise InputError("no index of shards in this folder", path=folder / INDEX) from error
-    shards = sorted({folder / name for name in places.values()})
+        raise InputError("no index of shards in this folder", path=folder / INDEX_FILE) from error
+    shards = sorted({folder / name for name in weight_map.values()})
     if missing := [shard.name for shard in shards if not shard.is_file()]:
         raise InputError(f"shards are missing: {', '.join(missing)}", path=folder)
-    _write_tensors(folder / WHOLE, {name: tensor for shard in shards for name, tensor in load_file(shard).items()})
-    for path in (*shards, folder / INDEX):
+    _write_tensors(
+        folder / WEIGHTS_FILE, {name: tensor for shard in shards for name, tensor in load_file(shard).items()}
+    )
+    for path in (*shards, folder / INDEX_FILE):
         path.unlink()
-    return folder / WHOLE
+    return folder / WEIGHTS_FILE
 
 
 def write_vocabularies(folder: Path, recipe: Recipe, source: SentencePieceModel, target: SentencePieceModel) -> None:
-    """The two SentencePiece models and their ids, as a `MarianTokenizer` wants them."""
+    """Write the two SentencePiece models and their ids for a `MarianTokenizer`."""
     for vocabulary, model, ids in ((source, "source.spm", "vocab.json"), (target, "target.spm", "target_vocab.json")):
         vocabulary.save(folder / model)
         write_text(folder / ids, json.dumps(vocabulary.ids(), ensure_ascii=False, indent=0))
@@ -87,13 +89,13 @@ def _write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 
 
 def _shards(tensors: Mapping[str, torch.Tensor], limit: int) -> list[dict[str, torch.Tensor]]:
-    """Tensors in order, a new shard whenever the next would be too much; room is kept for the file's own header."""
+    """Split tensors, in order, into shards that fit `limit` bytes with their headers."""
     shards: list[dict[str, torch.Tensor]] = []
     room = 0
     for name, tensor in tensors.items():
         size = tensor.nbytes + _HEADER
         if size > limit - _HEADER:
-            raise InputError(f"{name} alone has {tensor.nbytes / _MEGABYTE:.1f} MB; shards cannot be smaller")
+            raise InputError(f"tensor {name} has {tensor.nbytes / _MEGABYTE:.1f} MB; shards cannot be smaller")
         if not shards or size > room:
             shards.append({})
             room = limit - _HEADER

@@ -1,4 +1,4 @@
-"""The moving average of the weights: what a training ends with, and what is validated on the way."""
+"""The moving average of the weights, which is validated during training and becomes the final model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 class MovingAverage:
-    """Follows weights; an average over few steps at first, over ever more until `decay` is reached."""
+    """An exponential moving average of weights; the decay rises during the first steps until it reaches `decay`."""
 
     def __init__(self, weights: Mapping[str, torch.Tensor], decay: float) -> None:
         self.decay = decay
@@ -18,22 +18,22 @@ class MovingAverage:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Take in the weights after a step (from 0)."""
-        keep = min(self.decay, (1 + step) / (10 + step))
-        now = [weight.detach() for weight in self._weights.values()]
-        torch._foreach_lerp_(list(self.values.values()), now, 1 - keep)
+        """Add the weights after a step (counted from 0)."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        current = [weight.detach() for weight in self._weights.values()]
+        torch._foreach_lerp_(list(self.values.values()), current, 1 - decay)
 
     @contextmanager
-    def in_place(self, values: Mapping[str, torch.Tensor] | None = None) -> Iterator[None]:
-        """The averaged weights, or others, stand in the model; afterwards its own again."""
+    def applied(self, values: Mapping[str, torch.Tensor] | None = None) -> Iterator[None]:
+        """Put the averaged weights, or `values`, into the model; restore its own weights afterwards."""
         own = {name: weight.detach().clone() for name, weight in self._weights.items()}
-        self._put(self.values if values is None else values)
+        self._set(self.values if values is None else values)
         try:
             yield
         finally:
-            self._put(own)
+            self._set(own)
 
     @torch.no_grad()
-    def _put(self, values: Mapping[str, torch.Tensor]) -> None:
+    def _set(self, values: Mapping[str, torch.Tensor]) -> None:
         for name, weight in self._weights.items():
             weight.copy_(values[name])

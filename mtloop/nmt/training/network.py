@@ -1,4 +1,4 @@
-"""The network: a new Marian, and what of it is learned."""
+"""The network: a new Marian model, and its trainable weights."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 from mtloop.nmt.training.recipe import Recipe
 from mtloop.nmt.training.sentencepiece_model import EOS, PAD
 
-POSITIONS = 512  # sentences longer than this cannot be translated in one piece
+POSITIONS = 512  # longest sequence, in tokens
 
 
 def new_model(recipe: Recipe, source_size: int, target_size: int, device: torch.device) -> MarianMTModel:
-    """An untrained Marian with vocabularies of its own on each side and an untied output."""
+    """Return an untrained Marian model with separate vocabularies and an untied output layer."""
     torch.manual_seed(recipe.seed)
     model: Any = MarianMTModel(_config(recipe, source_size, target_size))
-    model.generation_config = _generation()
+    model.generation_config = _generation_config()
     trainable: MarianMTModel = model.to(device)
     trainable.final_logits_bias.requires_grad_()
     return trainable
 
 
 def _config(recipe: Recipe, source_size: int, target_size: int) -> MarianConfig:
-    """Weights begin small (Marian's own `init_std` of 0.02): with larger ones, attention is learned far later."""
+    """Keep Marian's small initial weights (`init_std` 0.02): with larger ones, attention is learned much later."""
     return MarianConfig(
         vocab_size=source_size,
         decoder_vocab_size=target_size,
@@ -49,8 +49,8 @@ def _config(recipe: Recipe, source_size: int, target_size: int) -> MarianConfig:
     )
 
 
-def _generation() -> GenerationConfig:
-    """As the published Marian models have it: four beams unless asked otherwise, and padding is never said."""
+def _generation_config() -> GenerationConfig:
+    """Return the settings of the published Marian models: a beam of 4, and padding is never generated."""
     return GenerationConfig(
         num_beams=4,
         max_length=POSITIONS,
@@ -63,6 +63,6 @@ def _generation() -> GenerationConfig:
 
 
 def weights(model: MarianMTModel) -> dict[str, torch.Tensor]:
-    """All that is learned, by name: the parameters, and the output bias, which Marian keeps as a buffer."""
-    learned: dict[str, torch.Tensor] = {n: p for n, p in model.named_parameters() if "embed_positions" not in n}
-    return learned | {"final_logits_bias": model.final_logits_bias}
+    """Return all trainable weights by name: the parameters, and the output bias, which Marian keeps as a buffer."""
+    trainable: dict[str, torch.Tensor] = {n: p for n, p in model.named_parameters() if "embed_positions" not in n}
+    return trainable | {"final_logits_bias": model.final_logits_bias}

@@ -1,4 +1,4 @@
-"""Texts made ready to be trained on, and kept beside the checkpoint so that it is done once."""
+"""Prepared training data: vocabularies and tokens, stored beside the checkpoint for later resumes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
-from mtloop.nmt.training.recipe import Recipe, refuse_change
+from mtloop.nmt.training.recipe import Recipe, check_unchanged
 from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 from mtloop.nmt.training.token_corpus import TokenCorpus
 from mtloop.text.moses import tokenise
-from mtloop.text.seen_words import SeenWords, Tokenise, plain_tokens
+from mtloop.text.seen_words import SeenWords, Tokeniser, tokenise_plain
 
-SOURCE, TARGET = "source.spm", "target.spm"
-TOKENS, SEEN, FACTS = "tokens.safetensors", "seen-words.npy", "prepared.json"
+SOURCE_FILE, TARGET_FILE = "source.spm", "target.spm"
+TOKENS_FILE, SEEN_WORDS_FILE, FACTS_FILE = "tokens.safetensors", "seen-words.npy", "prepared.json"
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Vocabularies, the corpus as tokens, the target words seen, and what there is to tell about them."""
+class PreparedData:
+    """Vocabularies, the corpus as tokens, the seen target words, and facts for the model card."""
 
     source: SentencePieceModel
     target: SentencePieceModel
@@ -33,22 +33,24 @@ class Prepared:
     facts: Mapping[str, Any]
 
     @classmethod
-    def load(cls, folder: Path, recipe: Recipe) -> Prepared | None:
-        """What an earlier run made ready by this recipe; None when there is none, or it did not get to the end."""
-        if not (folder / FACTS).is_file():
+    def load(cls, folder: Path, recipe: Recipe) -> PreparedData | None:
+        """Load the data of an earlier run with this recipe; return None if there are none or they are incomplete."""
+        if not (folder / FACTS_FILE).is_file():
             return None
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        refuse_change(facts["recipe"], recipe.identity(), folder / FACTS)
-        source, target = SentencePieceModel.load(folder / SOURCE), SentencePieceModel.load(folder / TARGET)
-        return cls(source, target, TokenCorpus.load(folder / TOKENS), SeenWords.load(folder / SEEN), facts)
+        facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
+        check_unchanged(facts["recipe"], recipe.identity(), folder / FACTS_FILE)
+        source, target = SentencePieceModel.load(folder / SOURCE_FILE), SentencePieceModel.load(folder / TARGET_FILE)
+        return cls(
+            source, target, TokenCorpus.load(folder / TOKENS_FILE), SeenWords.load(folder / SEEN_WORDS_FILE), facts
+        )
 
     def save(self, folder: Path) -> None:
-        """The facts last: they say that the rest is complete."""
-        self.source.save(folder / SOURCE)
-        self.target.save(folder / TARGET)
-        self.corpus.save(folder / TOKENS)
-        self.seen.save(folder / SEEN)
-        write_text(folder / FACTS, json.dumps(self.facts, indent=1))
+        """Save all files; the facts come last, as the mark that the rest is complete."""
+        self.source.save(folder / SOURCE_FILE)
+        self.target.save(folder / TARGET_FILE)
+        self.corpus.save(folder / TOKENS_FILE)
+        self.seen.save(folder / SEEN_WORDS_FILE)
+        write_text(folder / FACTS_FILE, json.dumps(self.facts, indent=1))
 
 
 def prepare(
@@ -57,20 +59,20 @@ def prepare(
     *,
     vocabularies: tuple[SentencePieceModel, SentencePieceModel] | None = None,
     workers: int = 1,
-    say: Callable[[str], None] = print,
-) -> Prepared:
-    """Train the vocabularies unless they are given, encode all pairs and leave out those not fit to learn from."""
-    sources, targets = _columns(pairs)
-    say(f"{len(sources)} pairs; vocabularies {'given' if vocabularies else 'in training'}")
+    log: Callable[[str], None] = print,
+) -> PreparedData:
+    """Train the vocabularies unless they are given, encode all pairs and leave out unsuitable ones."""
+    sources, targets = _split_sides(pairs)
+    log(f"{len(sources)} pairs; vocabularies {'given' if vocabularies else 'in training'}")
     source, target = vocabularies or (
-        _vocabulary(sources, recipe, normalise=True),
-        _vocabulary(targets, recipe, normalise=False),
+        _train_vocabulary(sources, recipe, normalise=True),
+        _train_vocabulary(targets, recipe, normalise=False),
     )
-    whole = TokenCorpus(source.encode(sources, workers), target.encode(targets, workers))
-    corpus, left_out = whole.fit(recipe.max_tokens, recipe.max_ratio)
-    say(f"{len(corpus)} pairs of {corpus.tokens} tokens to learn from" + _told(left_out))
-    name, tokens = _tokeniser(recipe.target_lang)
-    seen = SeenWords.of_texts(targets, tokens, workers)
+    everything = TokenCorpus(source.encode(sources, workers), target.encode(targets, workers))
+    corpus, left_out = everything.filter(recipe.max_tokens, recipe.max_ratio)
+    log(f"{len(corpus)} pairs of {corpus.tokens} tokens to learn from" + _left_out_text(left_out))
+    name, tokenise_words = _tokeniser(recipe.target_lang)
+    seen = SeenWords.of_texts(targets, tokenise_words, workers)
     facts = {
         "pairs": len(corpus),
         "tokens": corpus.tokens,
@@ -79,10 +81,10 @@ def prepare(
         "tokeniser": name,
         "recipe": recipe.identity(),
     }
-    return Prepared(source, target, corpus, seen, facts)
+    return PreparedData(source, target, corpus, seen, facts)
 
 
-def _columns(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
+def _split_sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
     sources: list[str] = []
     targets: list[str] = []
     for source, target in pairs:
@@ -93,17 +95,17 @@ def _columns(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
     return sources, targets
 
 
-def _vocabulary(texts: list[str], recipe: Recipe, *, normalise: bool) -> SentencePieceModel:
-    return SentencePieceModel.trained(
+def _train_vocabulary(texts: list[str], recipe: Recipe, *, normalise: bool) -> SentencePieceModel:
+    return SentencePieceModel.train(
         texts, kind=recipe.vocab, size=recipe.vocab_size, sentences=recipe.vocab_sentences, normalise=normalise
     )
 
 
-def _tokeniser(language: str) -> tuple[str, Tokenise]:
+def _tokeniser(language: str) -> tuple[str, Tokeniser]:
     if find_spec("sacremoses") is None:
-        return "plain", plain_tokens
+        return "plain", tokenise_plain
     return f"moses-{language}", partial(tokenise, language=language)
 
 
-def _told(left_out: Mapping[str, int]) -> str:
+def _left_out_text(left_out: Mapping[str, int]) -> str:
     return f"; left out: {', '.join(f'{count} {reason}' for reason, count in left_out.items())}" if left_out else ""

@@ -1,4 +1,4 @@
-"""How a training goes, in a line."""
+"""Progress of a training run, as one line of text."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from mtloop.nmt.training.checkpoint import TrainingState
 
 @dataclass(frozen=True)
 class Progress:
-    """What there is to say now and then; `rate` is in tokens a second, padding included."""
+    """A progress report; `spent` is the share of the budget (0 to 1), `speed` counts tokens per second with padding."""
 
-    place: TrainingState
+    state: TrainingState
     spent: float
     loss: float
     lr: float
-    rate: float
+    speed: float
     score: float | None = None
 
     def __str__(self) -> str:
-        told = f"{self.spent:6.1%} step {self.place.step} epoch {self.place.epoch + 1} loss {self.loss:.3f}"
-        told += f" lr {self.lr:.2e} {self.rate:,.0f} tokens/s"
-        return told if self.score is None else f"{told} BLEU {self.score:.2f}"
+        text = f"{self.spent:6.1%} step {self.state.step} epoch {self.state.epoch + 1} loss {self.loss:.3f}"
+        text += f" lr {self.lr:.2e} {self.speed:,.0f} tokens/s"
+        return text if self.score is None else f"{text} BLEU {self.score:.2f}"

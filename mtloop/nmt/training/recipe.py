@@ -1,4 +1,4 @@
-"""How to train a model: every choice in one place, each with its help text for the command line."""
+"""The settings of a training run, each with its help text for the command line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SCHEDULES = ("cosine", "inverse-sqrt")
 
 
 def option(default: T, text: str) -> T:
-    """A field that explains itself."""
-    made: T = field(default=default, metadata={"help": text})
-    return made
+    """Return a dataclass field with a help text."""
+    result: T = field(default=default, metadata={"help": text})
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Shape, vocabularies, batches, optimiser and budget of a training.
+    """Model size, vocabularies, batches, optimiser and budget of a training run.
 
     >>> Recipe(steps=100).width
     256
@@ -31,76 +31,76 @@ class Recipe:
     source_lang: str = option("en", "Source language.")
     target_lang: str = option("de", "Target language.")
 
-    vocab: str = option("bpe", "Subwords (bpe, unigram), or whole words and signs (word).")
-    vocab_size: int = option(16000, "Entries in each of the two vocabularies.")
-    vocab_sentences: int = option(1_000_000, "Sentences, drawn evenly from all, that vocabularies are trained on.")
+    vocab: str = option("bpe", "Subwords (bpe, unigram), or whole words and punctuation (word).")
+    vocab_size: int = option(16000, "Number of entries in each of the two vocabularies.")
+    vocab_sentences: int = option(1_000_000, "Number of sentences, sampled evenly, to train vocabularies on.")
 
-    encoder_layers: int = option(6, "Layers of the encoder.")
-    decoder_layers: int = option(3, "Layers of the decoder.")
-    width: int = option(256, "Width of the model.")
-    heads: int = option(8, "Attention heads.")
+    encoder_layers: int = option(6, "Number of encoder layers.")
+    decoder_layers: int = option(3, "Number of decoder layers.")
+    width: int = option(256, "Width of the model (hidden size).")
+    heads: int = option(8, "Number of attention heads.")
     ffn: int = option(1024, "Width of the feed-forward layers.")
-    dropout: float = option(0.1, "Dropout.")
+    dropout: float = option(0.1, "Dropout probability.")
 
-    max_tokens: int = option(128, "Pairs with more tokens than this on a side are left out.")
-    max_ratio: float = option(4.0, "Pairs with one side this many times longer than the other are left out.")
-    batch_tokens: int = option(16_384, "Tokens in a batch, source and target together, padding included.")
+    max_tokens: int = option(128, "Leave out pairs with more tokens than this on a side.")
+    max_ratio: float = option(4.0, "Leave out pairs with one side more than this many times longer than the other.")
+    batch_tokens: int = option(16_384, "Tokens per batch, source and target together, padding included.")
 
     steps: int | None = option(None, "Stop after this many updates.")
-    minutes: float | None = option(None, "Stop after this much time; the schedule is stretched to fit.")
-    lr: float = option(1e-3, "Highest learning rate.")
-    warmup: int = option(1000, "Updates until the learning rate is at its highest.")
-    schedule: str = option("cosine", "How the learning rate falls after that: cosine, inverse-sqrt.")
-    label_smoothing: float = option(0.1, "Label smoothing.")
+    minutes: float | None = option(None, "Stop after this many minutes; the learning rate schedule is scaled to fit.")
+    lr: float = option(1e-3, "Maximum learning rate.")
+    warmup: int = option(1000, "Updates until the learning rate reaches its maximum.")
+    schedule: str = option("cosine", "Decay of the learning rate after warmup: cosine, inverse-sqrt.")
+    label_smoothing: float = option(0.1, "Label smoothing (0: off).")
     weight_decay: float = option(0.01, "Weight decay of AdamW.")
-    clip: float = option(1.0, "Largest norm of the gradient.")
-    average: float = option(0.999, "Decay of the moving average of weights that becomes the model; 0 for none.")
+    clip: float = option(1.0, "Maximum norm of the gradient (gradient clipping).")
+    average: float = option(0.999, "Decay of the moving average of weights that becomes the model (0: no averaging).")
 
-    every: int = option(1000, "Updates between checkpoints, each with a validation.")
-    report: int = option(100, "Updates between lines of progress.")
-    seed: int = option(1, "Seed of everything random.")
-    compile: bool = option(False, "Compile the model first: half a minute lost, then faster, on a GPU.")
+    every: int = option(1000, "Updates between checkpoints; each checkpoint is validated.")
+    report: int = option(100, "Updates between progress lines.")
+    seed: int = option(1, "Random seed.")
+    compile: bool = option(False, "Compile the model first: takes half a minute, then trains faster on a GPU.")
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.minutes is None):
-            raise InputError("say how long to train: either --steps or --minutes")
+            raise InputError("set the training budget: either --steps or --minutes")
         for name, known in (("vocab", VOCABULARIES), ("schedule", SCHEDULES)):
             if getattr(self, name) not in known:
                 raise UnknownName(name, getattr(self, name), known)
-        for name in _COUNTS:
+        for name in _POSITIVE:
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise InputError(f"{name} is {value}; expected more than 0")
-        for name in _SHARES:
+        for name in _FRACTIONS:
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; expected at least 0 and less than 1")
         if self.width % self.heads:
-            raise InputError(f"width {self.width} cannot be shared among {self.heads} heads; expected a multiple")
+            raise InputError(f"width {self.width} is not a multiple of the number of heads, {self.heads}")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Recipe:
-        """A recipe from a table of names and values; a wrong name answers with the right ones."""
+        """Return a recipe from names and values. Raise UnknownName for a name that is not a field."""
         known = [field.name for field in fields(cls)]
         for name in values:
             if name not in known:
-                raise UnknownName("part of a recipe", name, known)
+                raise UnknownName("recipe field", name, known)
         return cls(**values)
 
     def identity(self) -> dict[str, Any]:
-        """What must stay the same when a training goes on; it may be given more or less time."""
+        """Return the fields that must not change on resume; the budget, for example, may change."""
         return {name: value for name, value in asdict(self).items() if name not in _MAY_CHANGE}
 
 
-def refuse_change(then: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
-    """A training goes on as it began; if not, say what differs."""
-    for name in sorted(then.keys() | now.keys()):
-        if then.get(name) != now.get(name):
-            message = f"{name} was {then.get(name)!r} in this training and is {now.get(name)!r} now"
-            raise InputError(f"{message}; go on as it began, or train into another folder", path=path)
+def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
+    """Raise InputError, which names the first difference, if a resumed run has another identity."""
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            message = f"{name} was {before.get(name)!r} in this training run and is {now.get(name)!r} now"
+            raise InputError(f"{message}; restore it, or train into another folder", path=path)
 
 
-_COUNTS = (
+_POSITIVE = (
     *("vocab_size", "vocab_sentences", "encoder_layers", "decoder_layers", "width", "heads", "ffn", "max_tokens"),
     *("max_ratio", "batch_tokens", "steps", "minutes", "lr", "warmup", "clip", "every", "report"),
 )
-_SHARES = ("dropout", "label_smoothing", "average")
+_FRACTIONS = ("dropout", "label_smoothing", "average")
 _MAY_CHANGE = ("steps", "minutes", "every", "report", "compile")

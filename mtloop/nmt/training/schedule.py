@@ -1,4 +1,4 @@
-"""How long to train, and how fast to learn meanwhile."""
+"""Training budget and learning rate schedule."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 from mtloop.nmt.training.recipe import Recipe
 
 
-def spent(recipe: Recipe, step: int, seconds: float) -> float:
-    """How much of the budget is spent, from 0 to 1.
+def budget_spent(recipe: Recipe, step: int, seconds: float) -> float:
+    """Return the share of the training budget that is spent, from 0 to 1.
 
-    >>> spent(Recipe(minutes=2), step=7, seconds=30)
+    >>> budget_spent(Recipe(minutes=2), step=7, seconds=30)
     0.25
     """
     if recipe.minutes is not None:
@@ -18,14 +18,14 @@ def spent(recipe: Recipe, step: int, seconds: float) -> float:
     return min(1.0, step / (recipe.steps or 1))
 
 
-def rate(recipe: Recipe, step: int, share: float) -> float:
-    """The learning rate of a step (from 0), with that share of the budget spent.
+def learning_rate(recipe: Recipe, step: int, spent: float) -> float:
+    """Return the learning rate of a step (counted from 0) when the share `spent` of the budget is used.
 
     >>> recipe = Recipe(steps=100, lr=1.0, warmup=10)
-    >>> [round(rate(recipe, step, step / 100), 2) for step in (0, 9, 50, 99)]
+    >>> [round(learning_rate(recipe, step, step / 100), 2) for step in (0, 9, 50, 99)]
     [0.1, 0.98, 0.5, 0.0]
     """
-    warm = min(1.0, (step + 1) / recipe.warmup)
+    warmup = min(1.0, (step + 1) / recipe.warmup)
     if recipe.schedule == "cosine":
-        return recipe.lr * warm * (1 + math.cos(math.pi * share)) / 2
-    return recipe.lr * warm * math.sqrt(recipe.warmup / max(recipe.warmup, step + 1))
+        return recipe.lr * warmup * (1 + math.cos(math.pi * spent)) / 2
+    return recipe.lr * warmup * math.sqrt(recipe.warmup / max(recipe.warmup, step + 1))

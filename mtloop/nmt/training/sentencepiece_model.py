@@ -1,7 +1,7 @@
 """A vocabulary: a SentencePiece model whose ids are the ids of the network.
 
-The same ids stand in `vocab.json`, so that a `MarianTokenizer` and this class encode alike; where the pieces are words
-and signs, texts are cut first (`text.cut`), and so they must be for a `MarianTokenizer`.
+`vocab.json` has the same ids, so a `MarianTokenizer` encodes like this class. For a word vocabulary, texts are first
+tokenised by `text.reversible`; do the same before you use a `MarianTokenizer`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import sentencepiece
 
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
-from mtloop.core.worker_pool import in_chunks
+from mtloop.core.worker_pool import map_chunks
 from mtloop.nmt.training.token_rows import TokenRows
-from mtloop.text.reversible import is_cut, join, split
+from mtloop.text.reversible import detokenise, has_joiners, tokenise_reversibly
 
 EOS, UNK, PAD = 0, 1, 2
 SPACE = "▁"  # SentencePiece's word boundary
@@ -33,32 +33,35 @@ _WORDS: dict[str, Any] = {"hard_vocab_limit": False}
 
 @dataclass(frozen=True)
 class SentencePieceModel:
-    """Cuts text into pieces and joins them again. Subwords spell what they do not know in bytes; words cannot."""
+    """Encodes and decodes text. Subword models write unknown characters as bytes; word models have `<unk>`."""
 
     model: bytes
 
     @classmethod
-    def trained(
+    def train(
         cls, texts: Sequence[str], *, kind: str, size: int, sentences: int, normalise: bool
     ) -> SentencePieceModel:
-        """A vocabulary of the texts. `normalise` folds look-alikes (NFKC), which is for sources:
-        a target that lost its ellipses and no-break spaces could never show them. Words stay as they are cut."""
+        """Train a vocabulary of `size` entries on at most `sentences` of the texts.
+
+        `normalise` applies NFKC to subword vocabularies. Use it for sources only: a target model could otherwise never
+        generate characters such as an ellipsis or a no-break space.
+        """
         step = max(1, -(-len(texts) // sentences))
-        whole = kind == "word"
+        is_word = kind == "word"
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=map(cut, texts[::step]) if whole else iter(texts[::step]),
+                sentence_iterator=map(_tokenised, texts[::step]) if is_word else iter(texts[::step]),
                 model_writer=model,
                 model_type=kind,
                 vocab_size=size,
-                normalization_rule_name="nmt_nfkc" if normalise and not whole else "identity",
+                normalization_rule_name="nmt_nfkc" if normalise and not is_word else "identity",
                 minloglevel=2,
                 **_IDS,
-                **(_WORDS if whole else _SUBWORDS),
+                **(_WORDS if is_word else _SUBWORDS),
             )
         except RuntimeError as error:
-            raise InputError(_too_small(kind, size, len(texts), str(error))) from error
+            raise InputError(_error_message(kind, size, len(texts), str(error))) from error
         return cls(model.getvalue())
 
     @classmethod
@@ -83,17 +86,17 @@ class SentencePieceModel:
         return int(self._pieces.get_piece_size())
 
     def ids(self) -> dict[str, int]:
-        """Every piece with its id: the content of `vocab.json`."""
+        """Return every piece with its id: the content of `vocab.json`."""
         return {self._pieces.id_to_piece(index): index for index in range(len(self))}
 
     def encode(self, texts: Sequence[str], workers: int = 1) -> TokenRows:
-        """Ids of every text, each ending in the end-of-sentence token."""
-        return TokenRows.joined(in_chunks(partial(_encode, self.model), texts, workers))
+        """Return the ids of every text; each row ends with the end-of-sentence token."""
+        return TokenRows.concatenate(map_chunks(partial(_encode, self.model), texts, workers))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; special tokens say nothing."""
+        """Return the text of ids; special tokens are left out."""
         text = str(self._pieces.decode([index for index in ids if index not in (EOS, UNK, PAD)]))
-        return join(text.split(" ")) if _is_cut(self.model) else text
+        return detokenise(text.split(" ")) if _has_word_pieces(self.model) else text
 
     @property
     def _pieces(self) -> Any:
@@ -106,30 +109,29 @@ def _processor(model: bytes) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _is_cut(model: bytes) -> bool:
+def _has_word_pieces(model: bytes) -> bool:
     pieces = _processor(model)
-    return is_cut(pieces.id_to_piece(index) for index in range(pieces.get_piece_size()))
+    return has_joiners(pieces.id_to_piece(index) for index in range(pieces.get_piece_size()))
 
 
-def cut(text: str) -> str:
-    """Words and signs with spaces between them."""
-    return " ".join(split(text))
+def _tokenised(text: str) -> str:
+    return " ".join(tokenise_reversibly(text))
 
 
 def _encode(model: bytes, texts: Sequence[str]) -> TokenRows:
     pieces = _processor(model)
-    if _is_cut(model):  # one by one: SentencePiece makes one of several unknown words in a row
-        rows: Any = [[*pieces.piece_to_id([SPACE + word for word in split(text)]), EOS] for text in texts]
+    if _has_word_pieces(model):  # word by word: SentencePiece merges consecutive unknown words
+        rows: Any = [[*pieces.piece_to_id([SPACE + word for word in tokenise_reversibly(text)]), EOS] for text in texts]
     else:
         rows = pieces.encode(list(texts), add_eos=True, num_threads=1)
     flat = np.fromiter(chain.from_iterable(rows), np.int32)
     return TokenRows(flat, np.fromiter(map(len, rows), np.int32, len(rows)))
 
 
-def _too_small(kind: str, size: int, count: int, reason: str) -> str:
+def _error_message(kind: str, size: int, count: int, reason: str) -> str:
     if needed := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", reason):
-        characters = f"a {kind} vocabulary of {size} does not hold the characters of the text"
-        return f"{characters}; ask for at least {needed[1]} (vocab_size)"
+        characters = f"a {kind} vocabulary of {size} is too small for the characters of the text"
+        return f"{characters}; set vocab_size to at least {needed[1]}"
     limit = re.search(r"<= (\d+)", reason)
-    hint = f"at most {limit[1]}" if limit else "fewer, or give more text"
-    return f"{count} sentences are not enough for a {kind} vocabulary of {size}; ask for {hint} (vocab_size)"
+    hint = f"at most {limit[1]}" if limit else "a smaller value, or give more text"
+    return f"{count} sentences are not enough for a {kind} vocabulary of {size}; set vocab_size to {hint}"

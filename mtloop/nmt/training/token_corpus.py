@@ -1,4 +1,4 @@
-"""The training pairs as tokens: what a training reads, again and again."""
+"""The training pairs as tokens, read in every epoch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
 from mtloop.nmt.training.token_rows import TokenRows
 
-SHORT = 10  # up to here, lengths that differ many times are no sign of a bad pair
+MIN_RATIO_LENGTH = 10  # in shorter pairs, a high ratio of the lengths is no sign of a bad pair
 
 
 @dataclass(frozen=True)
 class TokenCorpus:
-    """Source and target rows side by side."""
+    """Source and target rows; row i of both is one pair."""
 
     source: TokenRows
     target: TokenRows
@@ -32,24 +32,24 @@ class TokenCorpus:
     def tokens(self) -> int:
         return len(self.source.flat) + len(self.target.flat)
 
-    def fit(self, max_tokens: int, max_ratio: float) -> tuple[TokenCorpus, Mapping[str, int]]:
-        """The pairs to learn from, and how many were left out for which reason."""
+    def filter(self, max_tokens: int, max_ratio: float) -> tuple[TokenCorpus, Mapping[str, int]]:
+        """Return the usable pairs, and the number of pairs left out by reason. Raise InputError if none is left."""
         longer = np.maximum(self.source.lengths, self.target.lengths)
         shorter = np.minimum(self.source.lengths, self.target.lengths)
-        empty = shorter <= 1  # nothing but the end of the sentence
+        empty = shorter <= 1  # only the end-of-sentence token
         long = ~empty & (longer > max_tokens)
-        uneven = ~empty & ~long & (longer > SHORT) & (longer > max_ratio * shorter)
+        uneven = ~empty & ~long & (longer > MIN_RATIO_LENGTH) & (longer > max_ratio * shorter)
         left_out = {"empty": empty, "too long": long, "of very different lengths": uneven}
-        kept = self.where(~(empty | long | uneven))
+        kept = self.select(~(empty | long | uneven))
         if not len(kept):
-            raise InputError(f"none of {len(self)} pairs can be learned from; {_told(left_out)}")
+            raise InputError(f"none of {len(self)} pairs is usable; {_left_out_text(left_out)}")
         return kept, {reason: int(mask.sum()) for reason, mask in left_out.items() if mask.any()}
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> TokenCorpus:
-        return TokenCorpus(self.source.where(keep), self.target.where(keep))
+    def select(self, keep: npt.NDArray[np.bool_]) -> TokenCorpus:
+        return TokenCorpus(self.source.select(keep), self.target.select(keep))
 
     def fingerprint(self) -> str:
-        """Tells one corpus from another."""
+        """Return a hash of all tokens."""
         digest = blake2b(digest_size=16)
         for array in self._arrays().values():
             digest.update(array.tobytes())
@@ -71,5 +71,5 @@ class TokenCorpus:
         return {name: rows.flat for name, rows in sides.items()} | lengths
 
 
-def _told(left_out: Mapping[str, npt.NDArray[np.bool_]]) -> str:
+def _left_out_text(left_out: Mapping[str, npt.NDArray[np.bool_]]) -> str:
     return ", ".join(f"{mask.sum()} {reason}" for reason, mask in left_out.items() if mask.any())

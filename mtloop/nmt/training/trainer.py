@@ -21,14 +21,14 @@ from mtloop.nmt.training.moving_average import MovingAverage
 from mtloop.nmt.training.network import weights
 from mtloop.nmt.training.progress import Progress
 from mtloop.nmt.training.recipe import Recipe
-from mtloop.nmt.training.schedule import rate, spent
+from mtloop.nmt.training.schedule import budget_spent, learning_rate
 from mtloop.nmt.training.token_corpus import TokenCorpus
 
 
 class Trainer:
-    """Trains a model on a corpus, and can stop and go on at any step.
+    """Trains a model on a corpus; a run can stop and resume at any checkpoint.
 
-    `run` yields its progress and is this loop, with a clock and checkpoints:
+    `run` yields progress reports. It is this loop, with a budget and checkpoints:
 
         for batch in batches:
             loss(model, batch).backward()
@@ -47,7 +47,7 @@ class Trainer:
         validate: Callable[[MarianMTModel], float] | None = None,
     ) -> None:
         self.recipe, self.model, self.path, self.validate = recipe, model, path, validate
-        self.place = TrainingState()
+        self.state = TrainingState()
         self._weights = weights(model)
         self.average = MovingAverage(self._weights, recipe.average)
         self.best = {name: value.clone() for name, value in self.average.values.items()}
@@ -57,40 +57,40 @@ class Trainer:
             self._weights.values(), betas=(0.9, 0.98), weight_decay=recipe.weight_decay, fused=True
         )
         self._loss = Loss(model, smoothing=recipe.label_smoothing, device=device, compiled=recipe.compile)
-        self._began = time.monotonic()
+        self._started = time.monotonic()
 
     def run(self) -> Iterator[Progress]:
-        """Train until the budget is spent."""
-        self._began = time.monotonic() - self.place.seconds
+        """Train until the budget is spent; yield progress reports."""
+        self._started = time.monotonic() - self.state.seconds
         if self.recipe.compile:
             self._loss.warm_up(self.recipe.batch_tokens)
         self.model.train()
         meter = Meter()
-        for batch in self._stream():
+        for batch in self._remaining_batches():
             meter.add(self._step(batch), batch.tokens)
-            ended = self._spent() >= 1
-            due = ended or self.place.step % self.recipe.every == 0
-            if due or self.place.step % self.recipe.report == 0:
+            finished = self._spent() >= 1
+            due = finished or self.state.step % self.recipe.every == 0
+            if due or self.state.step % self.recipe.report == 0:
                 yield self._progress(meter, due)
                 meter = Meter()
-            if ended:
+            if finished:
                 return
 
-    def final(self) -> dict[str, torch.Tensor]:
-        """The averaged weights: those that validated best, or the last where nothing was validated."""
-        return self.best if self.place.scores else self.average.values
+    def final_weights(self) -> dict[str, torch.Tensor]:
+        """Return the averaged weights with the best validation score, or the last ones without validation."""
+        return self.best if self.state.scores else self.average.values
 
     def save(self) -> None:
         """Write a checkpoint."""
-        self.place.seconds = time.monotonic() - self._began
-        checkpoint.write(self.path, self.place, self._tensors(), self._identity)
+        self.state.seconds = time.monotonic() - self._started
+        checkpoint.write(self.path, self.state, self._tensors(), self._identity)
 
     def resume(self) -> None:
-        """Go on from the checkpoint."""
-        self.place, tensors = checkpoint.read(self.path, self._identity)
+        """Continue from the checkpoint."""
+        self.state, tensors = checkpoint.read(self.path, self._identity)
         for weight in self._weights.values():
             self._optimizer.state[weight] = {
-                "step": torch.tensor(float(self.place.step), device=weight.device),
+                "step": torch.tensor(float(self.state.step), device=weight.device),
                 "exp_avg": torch.zeros_like(weight),
                 "exp_avg_sq": torch.zeros_like(weight),
             }
@@ -98,50 +98,50 @@ class Trainer:
             for name, tensor in self._tensors().items():
                 tensor.copy_(tensors[name])
 
-    def _stream(self) -> Iterator[PaddedBatch]:
-        """Batch after batch, epoch after epoch, from where the training stands."""
+    def _remaining_batches(self) -> Iterator[PaddedBatch]:
+        """Yield the batches of the current and later epochs, from the current position on."""
         while self._spent() < 1:
-            yield from self.batches.epoch(self.place.epoch, self.place.batch)
-            self.place.epoch, self.place.batch = self.place.epoch + 1, 0
+            yield from self.batches.epoch(self.state.epoch, self.state.batch)
+            self.state.epoch, self.state.batch = self.state.epoch + 1, 0
 
     def _step(self, batch: PaddedBatch) -> torch.Tensor:
-        torch.manual_seed(self.recipe.seed * 1_000_003 + self.place.step)  # so dropout has no state to save
-        value = self._loss(batch)
-        value.backward()
+        torch.manual_seed(self.recipe.seed * 1_000_003 + self.state.step)  # dropout then has no state to save
+        loss = self._loss(batch)
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self._weights.values(), self.recipe.clip)
         for group in self._optimizer.param_groups:
-            group["lr"] = self._rate()
+            group["lr"] = self._learning_rate()
         self._optimizer.step()
         self._optimizer.zero_grad()
-        self.average.update(self.place.step)
-        self.place.step += 1
-        self.place.batch += 1
-        self.place.tokens += batch.tokens
-        return value.detach()
+        self.average.update(self.state.step)
+        self.state.step += 1
+        self.state.batch += 1
+        self.state.tokens += batch.tokens
+        return loss.detach()
 
     def _progress(self, meter: Meter, due: bool) -> Progress:
-        """Say how it goes; when due, validate the averaged model and write a checkpoint first."""
-        mean, speed = meter.read()
-        if not math.isfinite(mean):
-            raise MtloopError(f"the loss is {mean} at step {self.place.step}; try a lower lr or a longer warmup")
-        score = self._score() if due and self.validate is not None else None
+        """Return a progress report; if a checkpoint is due, first validate the averaged model and write it."""
+        loss, speed = meter.read()
+        if not math.isfinite(loss):
+            raise MtloopError(f"the loss is {loss} at step {self.state.step}; try a lower lr or a longer warmup")
+        score = self._validate() if due and self.validate is not None else None
         if due:
             self.save()
-        return Progress(replace(self.place), self._spent(), mean, self._rate(), speed, score)
+        return Progress(replace(self.state), self._spent(), loss, self._learning_rate(), speed, score)
 
-    def _score(self) -> float:
+    def _validate(self) -> float:
         assert self.validate is not None
         self.model.eval()
-        with self.average.in_place():
+        with self.average.applied():
             score = self.validate(self.model)
         self.model.train()
-        if score >= max((earlier for _, earlier in self.place.scores), default=0.0):
+        if score >= max((earlier for _, earlier in self.state.scores), default=0.0):
             self.best = {name: value.clone() for name, value in self.average.values.items()}
-        self.place.scores.append((self.place.step, score))
+        self.state.scores.append((self.state.step, score))
         return score
 
     def _tensors(self) -> dict[str, torch.Tensor]:
-        """All that changes, by name, as it stands."""
+        """Return all tensors of the training state by name; they are not copied."""
         states = {name: self._optimizer.state[weight] for name, weight in self._weights.items()}
         return {
             **{f"model/{name}": weight.detach() for name, weight in self._weights.items()},
@@ -152,7 +152,7 @@ class Trainer:
         }
 
     def _spent(self) -> float:
-        return spent(self.recipe, self.place.step, time.monotonic() - self._began)
+        return budget_spent(self.recipe, self.state.step, time.monotonic() - self._started)
 
-    def _rate(self) -> float:
-        return rate(self.recipe, self.place.step, self._spent())
+    def _learning_rate(self) -> float:
+        return learning_rate(self.recipe, self.state.step, self._spent())

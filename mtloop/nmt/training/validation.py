@@ -1,4 +1,4 @@
-"""How good a model is by now: it translates, greedily, and is scored."""
+"""Validation: BLEU of greedy translations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from transformers import MarianMTModel
 from mtloop.nmt.training.bleu import bleu
 from mtloop.nmt.training.sentencepiece_model import EOS, PAD, SentencePieceModel
 
-LONGEST = 500  # tokens of a source that are read; positions end soon after
-TOKENS = {"cpu": 4_096, "cuda": 262_144}  # of a batch, before it is translated
+MAX_LENGTH = 500  # tokens of a source or translation; the model has 512 positions
+BATCH_TOKENS = {"cpu": 4_096, "cuda": 262_144}  # source tokens per batch, by device
 
 
 class Validation:
-    """Pairs to translate and compare."""
+    """A set of pairs; calling it with a model returns BLEU."""
 
     def __init__(
         self,
@@ -28,30 +28,32 @@ class Validation:
         self.references = [reference for _, reference in pairs]
         self._target, self._device = target, device
         rows = source.encode([text for text, _ in pairs])
-        self._rows = [_shortened(row) for row in torch.from_numpy(rows.flat).long().split(rows.lengths.tolist())]
+        self._rows = [_truncated(row) for row in torch.from_numpy(rows.flat).long().split(rows.lengths.tolist())]
 
     def __call__(self, model: MarianMTModel) -> float:
-        """BLEU of the greedy translations."""
-        return bleu(self.translations(model), self.references)
+        """Return BLEU of the greedy translations."""
+        return bleu(self.translate(model), self.references)
 
-    def translations(self, model: MarianMTModel) -> list[str]:
-        """Every source, translated; sources of like lengths together."""
+    def translate(self, model: MarianMTModel) -> list[str]:
+        """Return a translation of every source; sources of similar lengths share a batch."""
         order = sorted(range(len(self._rows)), key=lambda index: len(self._rows[index]), reverse=True)
-        said = [""] * len(order)
+        translations = [""] * len(order)
         while order:
-            count = max(1, TOKENS[self._device.type] // len(self._rows[order[0]]))
+            count = max(1, BATCH_TOKENS[self._device.type] // len(self._rows[order[0]]))
             batch, order = order[:count], order[count:]
-            for index, text in zip(batch, self._translate(model, [self._rows[index] for index in batch]), strict=True):
-                said[index] = text
-        return said
+            for index, text in zip(
+                batch, self._translate_batch(model, [self._rows[index] for index in batch]), strict=True
+            ):
+                translations[index] = text
+        return translations
 
     @torch.inference_mode()
-    def _translate(self, model: Any, rows: Sequence[torch.Tensor]) -> list[str]:
+    def _translate_batch(self, model: Any, rows: Sequence[torch.Tensor]) -> list[str]:
         ids = torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=PAD).to(self._device)
-        longest = min(2 * ids.shape[1] + 10, LONGEST)
-        said = model.generate(ids, attention_mask=ids != PAD, num_beams=1, do_sample=False, max_length=longest)
-        return [self._target.decode(row) for row in said.tolist()]
+        max_length = min(2 * ids.shape[1] + 10, MAX_LENGTH)
+        outputs = model.generate(ids, attention_mask=ids != PAD, num_beams=1, do_sample=False, max_length=max_length)
+        return [self._target.decode(row) for row in outputs.tolist()]
 
 
-def _shortened(row: torch.Tensor) -> torch.Tensor:
-    return row if len(row) <= LONGEST else torch.cat([row[: LONGEST - 1], row.new_tensor([EOS])])
+def _truncated(row: torch.Tensor) -> torch.Tensor:
+    return row if len(row) <= MAX_LENGTH else torch.cat([row[: MAX_LENGTH - 1], row.new_tensor([EOS])])

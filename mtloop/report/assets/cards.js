@@ -1,37 +1,37 @@
 const data = JSON.parse(document.getElementById("segment-data").textContent);
 const { systems, metrics } = data;
 const baseline = systems.find((system) => system.name === data.baseline);
-const LONG = 1500;
+const LONG_TEXT = 1500; // characters; longer texts scroll in a box
 
 const references = (system, i) => (system.references ?? data.references)[i];
-// The words due in segment i, written "1+word": first or second time, right (+) or wrong (-).
+// The words at their first (1) or second (2) appearance in segment i, in the output (+) or not (-), such as "1+word".
 const words = (system, i, mark = "") => (system.words?.[i] ?? []).filter((word) => word.startsWith(mark));
 
 function element(tag, className, ...content) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.append(...content);
-  return made;
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  node.append(...content);
+  return node;
 }
 
-// One segment: source, references and every system's output; `against` is "reference" or "baseline".
+// A card for one segment: source, references and every system's output; `against` is "reference" or "baseline".
 function card(i, against) {
   const id = data.ids[i] === String(i + 1) ? "" : data.ids[i];
-  const place = element("bdi", "", [id, data.documents?.[i]].filter(Boolean).join(" · "));
-  const head = element("h3", "", `Segment ${(i + 1).toLocaleString("en")}`, element("small", "", place));
+  const origin = element("bdi", "", [id, data.documents?.[i]].filter(Boolean).join(" · "));
+  const head = element("h3", "", `Segment ${(i + 1).toLocaleString("en")}`, element("small", "", origin));
   const source = data.sources ? row("Source", text(data.sources[i], data.sources[i])) : [];
-  const outputs = alike(i).flatMap((group) => output(group, i, against));
-  return element("article", "", head, element("dl", "", ...source, ...truth(systems[0], i, "Reference"), ...outputs));
+  const outputs = groupsByOutput(i).flatMap((group) => output(group, i, against));
+  return element("article", "", head, element("dl", "", ...source, ...referenceRows(systems[0], i, "Reference"), ...outputs));
 }
 
-function truth(system, i, label) {
-  const due = dueWords(system, i);
+function referenceRows(system, i, label) {
+  const appearances = wordAppearances(system, i);
   return references(system, i).flatMap((reference, n) =>
-    row(n ? `${label} ${n + 1}` : label, text(reference, ...(n ? [reference] : marked(reference, due)))));
+    row(n ? `${label} ${n + 1}` : label, text(reference, ...(n ? [reference] : marked(reference, appearances)))));
 }
 
-// Systems that said the same are shown once.
-function alike(i) {
+// Systems with the same output and references are one group.
+function groupsByOutput(i) {
   const groups = new Map();
   for (const system of systems) {
     const key = JSON.stringify([system.texts[i], references(system, i)]);
@@ -46,7 +46,7 @@ function output(group, i, against) {
   const label = element("dt", "", ...names, element("small", "", ...metrics.map((metric, m) => score(metric, system.scores[m][i]))));
   const body = element("dd", "", text(system.texts[i], ...compared(system, i, against)), ...wordList(system, i));
   const own = system.references && String(references(system, i)) !== String(data.references[i]);
-  return [label, body, ...(own ? truth(system, i, "Its reference") : [])];
+  return [label, body, ...(own ? referenceRows(system, i, "Its reference") : [])];
 }
 
 const row = (label, ...content) => [element("dt", "", label), element("dd", "", ...content)];
@@ -55,7 +55,7 @@ const score = (metric, value) => element("span", "nowrap", `${metric.title} ${va
 function text(string, ...parts) {
   const box = element("div", "text", ...(string.trim() ? [] : [element("bdi", "empty", "(empty)"), " "]), ...parts);
   box.dir = "auto";
-  if (string.length > LONG) {
+  if (string.length > LONG_TEXT) {
     box.classList.add("long");
     box.tabIndex = 0;
   }
@@ -63,12 +63,12 @@ function text(string, ...parts) {
 }
 
 function swatch(system) {
-  const made = element("span", `swatch ${system.dash}`);
-  made.style.setProperty("--colour", `var(--series-${system.shade})`);
-  return made;
+  const node = element("span", `swatch ${system.dash}`);
+  node.style.setProperty("--colour", `var(--series-${system.shade})`);
+  return node;
 }
 
-// The output with what has to change for it to be the reference, or with what changed against the baseline.
+// The output, with the edits that turn it into the reference, or with the edits that turn the baseline's output into it.
 function compared(system, i, against) {
   const ours = system.texts[i];
   const other = against === "reference" ? references(system, i)[0] : baseline.texts[i];
@@ -80,10 +80,10 @@ function compared(system, i, against) {
   });
 }
 
-function marked(string, due) {
+function marked(string, appearances) {
   const parts = [""];
   for (const { space, word } of tokens(string)) {
-    const appearance = due.get(word.toLowerCase());
+    const appearance = appearances.get(word.toLowerCase());
     if (appearance) parts.push(space, element("mark", appearance, word), "");
     else parts.push(parts.pop() + space + word);
   }
@@ -91,7 +91,7 @@ function marked(string, due) {
 }
 
 const appearanceOf = (word) => (word[0] === "1" ? "first" : "second");
-const dueWords = (system, i) => new Map(words(system, i).map((word) => [word.slice(2).toLowerCase(), appearanceOf(word)]));
+const wordAppearances = (system, i) => new Map(words(system, i).map((word) => [word.slice(2).toLowerCase(), appearanceOf(word)]));
 
 function wordList(system, i) {
   const items = words(system, i).map((word) =>

@@ -5,7 +5,7 @@ const hidden = new Set();
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const translucent = (hex) => `${hex}2e`;
 
-// Plotly knows nothing of style sheets: the page's colours are handed to it, and again when they change.
+// Plotly does not read style sheets: set the page's colours, again whenever they change.
 function themed(figure) {
   const [ink, soft, grid, guide, paper] = ["--ink", "--soft", "--grid", "--guide", "--paper"].map(colour);
   const axis = (side) => ({
@@ -13,7 +13,7 @@ function themed(figure) {
     title: { ...figure.layout[side].title, font: { size: 12, color: soft }, standoff: 8 },
   });
   return {
-    data: figure.data.map(painted),
+    data: figure.data.map(coloured),
     layout: {
       ...figure.layout,
       xaxis: { ...axis("xaxis"), showgrid: false, showline: true, ticks: "outside", tickcolor: soft, ticklabeloverflow: "allow" },
@@ -26,12 +26,12 @@ function themed(figure) {
       margin: { l: 56, r: 20, t: 12, b: 44 },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: guide, activecolor: ink },
       dragmode: "zoom",
-      uirevision: "kept", // what the reader zoomed into stays when colours or systems change
+      uirevision: "kept", // keeps the zoom when colours or systems change
     },
   };
 }
 
-function painted(trace) {
+function coloured(trace) {
   const shade = colour(`--series-${trace.meta.shade}`);
   return {
     ...trace,
@@ -42,7 +42,7 @@ function painted(trace) {
   };
 }
 
-// Named one by one: among plotly's own choice is a button that sends the data to a server.
+// An explicit list: plotly's default buttons include one that sends the data to a server.
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]] };
 
 function draw(plot, size = {}) {
@@ -67,7 +67,7 @@ function start(plot) {
   }
 }
 
-for (const plot of plots) setTimeout(start, 0, plot); // one at a time, so that the page answers meanwhile
+for (const plot of plots) setTimeout(start, 0, plot); // one at a time, so that the page stays responsive
 for (const button of document.querySelectorAll("[data-system]")) {
   button.addEventListener("click", () => toggle(button.dataset.system));
 }

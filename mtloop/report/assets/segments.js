@@ -17,47 +17,47 @@ const FILTERS = [
   ["all segments", () => true],
   ...(paired ? [["changed against the baseline", changed]] : []),
   ...(hasWords ? [
-    ["with words for the first time", someWord("1")],
-    ["with words for the second time", someWord("2")],
-    [paired ? "second time right, baseline wrong" : "second time right", learned],
-    ["second time wrong", someWord("2-")],
+    ["with first appearances of words", someWord("1")],
+    ["with second appearances of words", someWord("2")],
+    [paired ? "second appearance correct, baseline wrong" : "second appearance correct", learned],
+    ["second appearance wrong", someWord("2-")],
   ] : []),
   ["with an empty output", (i) => systems.some((system) => !system.texts[i].trim())],
 ].filter(([, accepts]) => [...data.ids.keys()].some(accepts));
 
-// The lower, the earlier a segment comes; what has no score comes last.
+// Lower is better, for every metric; NaN if the segment has no score.
 const badness = (system, m, i) => {
   const score = system.scores[m]?.[i] ?? NaN;
   return metrics[m]?.higher ? -score : score;
 };
 const gain = (system, m, i) => badness(baseline, m, i) - badness(system, m, i);
 const ORDERS = [
-  ["as they came", () => 0],
-  ["worst first", (...place) => -badness(...place)],
+  ["as in the stream", () => 0],
+  ["worst first", (...key) => -badness(...key)],
   ["best first", badness],
-  ...(paired ? [["largest gain first", (...place) => -gain(...place)], ["largest loss first", gain]] : []),
+  ...(paired ? [["largest gain first", (...key) => -gain(...key)], ["largest loss first", gain]] : []),
 ];
 
-// Text to search in, made when first asked for: all that is shown of a segment, in lower case.
-let haystacks = null;
-function haystack(i) {
+// The text of a segment that the search looks at, in lower case; built at the first search.
+let searchTexts = null;
+function searchText(i) {
   const texts = (system, n) => [system.texts[n], ...references(system, n)];
-  haystacks ??= data.ids.map((id, n) =>
+  searchTexts ??= data.ids.map((id, n) =>
     [id, data.sources?.[n], ...systems.flatMap((system) => texts(system, n))].join("\n").toLowerCase());
-  return haystacks[i];
+  return searchTexts[i];
 }
 
 function matching(query) {
   const exact = /^#(\d+)$/.exec(query);
   if (exact) return (i) => i === Number(exact[1]) - 1;
-  return query ? (i) => haystack(i).includes(query) : () => true;
+  return query ? (i) => searchText(i).includes(query) : () => true;
 }
 
 function select() {
   const accepts = FILTERS[control("filter").value][1];
   const matches = matching(control("search").value.trim().toLowerCase());
   shown = sorted([...data.ids.keys()].filter((i) => accepts(i) && matches(i)));
-  turn(0);
+  showPage(0);
 }
 
 function sorted(list) {
@@ -65,13 +65,13 @@ function sorted(list) {
   const rank = ORDERS[control("order").value][1];
   const [system, metric] = [systems[control("system").value], control("metric").value];
   const ranks = new Map(list.map((i) => [i, rank(system, metric, i)]));
-  const last = (i) => (Number.isNaN(ranks.get(i)) ? Infinity : ranks.get(i));
-  return list.sort((i, j) => (last(i) === last(j) ? i - j : last(i) - last(j)));
+  const key = (i) => (Number.isNaN(ranks.get(i)) ? Infinity : ranks.get(i)); // segments without a score come last
+  return list.sort((i, j) => (key(i) === key(j) ? i - j : key(i) - key(j)));
 }
 
-function turn(to) {
+function showPage(index) {
   const pages = Math.max(1, Math.ceil(shown.length / PER_PAGE));
-  page = to;
+  page = index;
   control("found").textContent = `${number(shown.length)} of ${number(data.ids.length)} segments`;
   control("page").textContent = `page ${number(page + 1)} of ${number(pages)}`;
   control("pages").hidden = pages === 1;
@@ -81,7 +81,7 @@ function turn(to) {
   control("list").replaceChildren(...shown.slice(page * PER_PAGE, (page + 1) * PER_PAGE).map((i) => card(i, against)));
 }
 
-function explain() {
+function showKey() {
   const against = data.references.some((texts) => texts.length) && control("against").value;
   for (const line of document.querySelectorAll("[data-against]")) line.hidden = line.dataset.against !== against;
 }
@@ -99,29 +99,29 @@ menu("system", systems.map((system) => system.name), others.length ? systems.ind
 fill("against", [["reference", "the reference"], ...(paired ? [["baseline", `the baseline, ${baseline.name}`]] : [])], "reference");
 control("words-key").hidden = !hasWords;
 
-let waiting = 0;
+let timer = 0;
 control("search").addEventListener("input", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(select, 120);
+  clearTimeout(timer);
+  timer = setTimeout(select, 120);
 });
 control("search").form.addEventListener("submit", (event) => event.preventDefault());
 for (const id of ["filter", "order", "metric", "system"]) control(id).addEventListener("change", select);
 control("against").addEventListener("change", () => {
-  explain();
-  turn(page);
+  showKey();
+  showPage(page);
 });
 for (const [id, by] of [["back", -1], ["next", 1]]) {
   control(id).addEventListener("click", () => {
-    turn(page + by);
+    showPage(page + by);
     control("found").scrollIntoView();
   });
 }
-// A click on a curve asks for the segment there.
+// A click on a curve shows the segment there.
 addEventListener("segment", ({ detail }) => {
   control("filter").value = 0;
   control("search").value = `#${detail}`;
   select();
   control("segments").focus();
 });
-explain();
+showKey();
 select();

@@ -1,4 +1,4 @@
-"""Successive elimination (Even-Dar et al., 2006) for the best few, with empirical Bernstein bounds."""
+"""Successive elimination (Even-Dar et al., 2006) for the best `top` systems, with empirical Bernstein bounds."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
-from mtloop.selection.policies.batch_policy import Array, Draw, Mask, best_of, only
-from mtloop.selection.policies.tally import Tally
+from mtloop.selection.policies.batch_policy import Array, BatchChoice, Mask, argmax_random_ties, one_hot
+from mtloop.selection.policies.mean_score_policy import MeanScorePolicy
 
 
-class SuccessiveElimination(Tally):
-    """Rates the systems in turn, one a segment, and leaves out those that cannot be among the best `top` any more.
+class SuccessiveElimination(MeanScorePolicy):
+    """Rate the systems in turn, one per segment, and drop those that can no longer be among the best `top`.
 
-    Bounds hold for every system and every number of ratings at once, with no assumption but that scores lie in [0, 1]
-    (Audibert et al., 2009, with the error spent as 1/(n(n+1))): safe and slow. It stops when no system outside its best
-    can be better than one of them by more than `indifference`.
+    The bounds hold for every system and every number of ratings at the same time. They assume only that scores lie in
+    [0, 1] (Audibert et al., 2009, with the error spent as 1/(n(n+1))): safe, but slow. The policy stops when no system
+    outside its top can be better than a system in the top by more than `indifference`.
     """
 
-    stops = True
+    has_stopping_rule = True
 
     def __init__(
         self,
@@ -35,39 +35,42 @@ class SuccessiveElimination(Tally):
         check_stopping(top, confidence, indifference)
         self.top, self.confidence, self.indifference = min(top, len(self.systems)), confidence, indifference
 
-    def draw(self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None) -> Draw:
-        systems = best_of(np.where(self._in_the_race(), -self.asked_, -np.inf), rng)
-        return Draw(systems, np.full(self.runs, np.nan), only(systems, len(self.systems)), segments)
+    def choose_batch(
+        self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None
+    ) -> BatchChoice:
+        systems = argmax_random_ties(np.where(self._candidates(), -self.asked_, -np.inf), rng)
+        return BatchChoice(systems, np.full(self.runs, np.nan), one_hot(systems, len(self.systems)), segments)
 
-    def verdicts(self) -> list[Stop | None]:
+    def batch_verdicts(self) -> list[Stop | None]:
         low, high = self._bounds()
         stops: list[Stop | None] = []
-        for run, order in enumerate(self.ranking(self.standing())):
+        for run, order in enumerate(self.ranking(self.batch_weights())):
             best, rest = order[: self.top], order[self.top :]
             sure = not len(rest) or high[run, rest].max() - low[run, best].min() <= self.indifference
-            names = tuple(self.systems[place] for place in best)
+            names = tuple(self.systems[index] for index in best)
             stops.append(Stop(names, self.confidence, self.indifference) if sure else None)
         return stops
 
-    def _in_the_race(self) -> Mask:
-        """Systems whose upper bound reaches the lower bound of the system on the last place that counts."""
+    def _candidates(self) -> Mask:
+        """Systems whose upper bound reaches the `top`-th highest lower bound."""
         low, high = self._bounds()
-        bar = -np.sort(-low, axis=1)[:, self.top - 1 : self.top]
-        mask: Mask = high >= bar
+        threshold = -np.sort(-low, axis=1)[:, self.top - 1 : self.top]
+        mask: Mask = high >= threshold
         return mask
 
     def _bounds(self) -> tuple[Array, Array]:
+        """Lower and upper confidence bounds of the means (runs x systems)."""
         number = np.maximum(self.rated_, 1)
-        mean = self.standing()
-        spread = np.maximum(self.squares_ / number - mean * mean, 0)
-        share = (1 - self.confidence) / len(self.systems) / (number * (number + 1))
-        radius = np.sqrt(2 * spread * np.log(3 / share) / number) + 3 * np.log(3 / share) / number
+        mean = self.batch_weights()
+        variance = np.maximum(self.squares_ / number - mean * mean, 0)
+        error = (1 - self.confidence) / len(self.systems) / (number * (number + 1))
+        radius = np.sqrt(2 * variance * np.log(3 / error) / number) + 3 * np.log(3 / error) / number
         radius = np.where(self.rated_ > 0, radius, np.inf)
         return mean - radius, mean + radius
 
 
 def check_stopping(top: int, confidence: float, indifference: float) -> None:
-    """Refuse a question that has no answer."""
+    """Raise InputError for a setting of the stopping rule that is out of range."""
     if top < 1:
         raise InputError(f"the best {top} systems; expected at least 1")
     if not 0 < confidence < 1:

@@ -3,81 +3,87 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw, only, pick, softmax
-from mtloop.selection.policies.ewaf import Step, Variant, check_step
+from mtloop.selection.policies.batch_policy import Array, BatchChoice, BatchPolicy, one_hot, sample_indices, softmax
+from mtloop.selection.policies.ewaf import StepSize, Variant, check_step_size
 
 
 class EXP3(BatchPolicy):
-    """The weight of the chosen system grows by exp(eta score / p), p the probability it was drawn with.
+    """Multiply the weight of the chosen system by exp(eta score / p), where p is the probability of its choice.
 
-    `step` "fixed": eta = sqrt(2 ln J / (horizon J)). "anytime": before iteration t the weights are
-    exp(eta_t x the sum of score / p) with eta_t = sqrt(2 ln J / (t J)). Variant "mtol" is what the published code does:
-    it divides by the probability that the system had after it was last drawn, and after iteration t sets the weight
-    of the drawn system alone to exp(eta_t x its sum); the others keep theirs, of an older eta.
+    `step_size` "fixed": eta = sqrt(2 ln J / (horizon J)). "anytime": before iteration t the weights are
+    exp(eta_t x the sum of score / p) with eta_t = sqrt(2 ln J / (t J)). Variant "mtol" does the same as the published
+    code: it divides by the probability that the system had after its previous draw. After iteration t it sets only the
+    weight of the drawn system to exp(eta_t x its sum); the other weights keep the eta of an earlier iteration.
     """
 
-    learned = ("sums_", "logs_", "stale_", "time_")
+    learned = ("sums_", "log_weights_", "last_probabilities_", "time_")
+    saved_names: ClassVar[Mapping[str, str]] = {"log_weights_": "logs_", "last_probabilities_": "stale_"}
 
     def __init__(
         self,
         systems: Sequence[str],
         *,
         horizon: int | None = None,
-        step: Step = "fixed",
+        step_size: StepSize = "fixed",
         variant: Variant = "paper",
         runs: int = 1,
     ) -> None:
         super().__init__(systems, runs=runs)
-        check_step(horizon, step, variant)
-        self.horizon, self.step, self.variant = horizon, step, variant
+        check_step_size(horizon, step_size, variant)
+        self.horizon, self.step_size, self.variant = horizon, step_size, variant
         self.bounded = variant != "mtol"
-        self.sums_, self.logs_, self.time_ = np.zeros(self.shape), np.zeros(self.shape), np.zeros(runs, dtype=int)
-        self.stale_ = np.full(self.shape, 1 / len(self.systems))
-        self._all = np.arange(runs)
+        self.sums_, self.log_weights_ = np.zeros(self.shape), np.zeros(self.shape)
+        self.time_ = np.zeros(runs, dtype=int)
+        self.last_probabilities_ = np.full(self.shape, 1 / len(self.systems))
+        self._all_runs = np.arange(runs)
 
-    def draw(self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None) -> Draw:
-        weights = softmax(self.logs_)
-        systems = pick(weights, rng.random(self.runs))
-        return Draw(systems, weights[self._all, systems], only(systems, len(self.systems)), segments)
+    def choose_batch(
+        self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None
+    ) -> BatchChoice:
+        weights = softmax(self.log_weights_)
+        systems = sample_indices(weights, rng.random(self.runs))
+        return BatchChoice(systems, weights[self._all_runs, systems], one_hot(systems, len(self.systems)), segments)
 
-    def learn(self, draw: Draw, scores: Array) -> None:
-        at = (self._all, draw.systems)
-        score = scores[at]
-        heard = ~np.isnan(score)
-        self.time_ = self.time_ + heard
+    def update_batch(self, choice: BatchChoice, scores: Array) -> None:
+        cells = (self._all_runs, choice.systems)
+        score = scores[cells]
+        rated = ~np.isnan(score)
+        self.time_ = self.time_ + rated
         if self.variant == "mtol":
-            self._learn_stale(at, np.where(heard, score, 0.0), heard)
+            self._update_mtol(cells, np.where(rated, score, 0.0), rated)
             return
-        gain = np.divide(score, draw.probability, out=np.zeros(self.runs), where=heard)
-        self.sums_[at] += gain
-        if self.step == "anytime":
-            self.logs_ = self._rates(self.time_ + 1)[:, None] * self.sums_
+        gain = np.divide(score, choice.probability, out=np.zeros(self.runs), where=rated)
+        self.sums_[cells] += gain
+        if self.step_size == "anytime":
+            self.log_weights_ = self._step_sizes(self.time_ + 1)[:, None] * self.sums_
         else:
-            self.logs_[at] += self._rate(self.horizon or 1) * gain
+            self.log_weights_[cells] += self._step_size_at(self.horizon or 1) * gain
 
-    def standing(self) -> Array:
-        return softmax(self.logs_)
+    def batch_weights(self) -> Array:
+        return softmax(self.log_weights_)
 
     def averages(self) -> Array:
-        """The average reward so far as the published code reckons it: of rewards that are divided by p."""
+        """The average reward so far as the published code computes it: the average of reward / p."""
         averages: Array = self.sums_ / np.maximum(1, self.time_ - 1)[:, None]
         return averages
 
-    def _learn_stale(self, at: tuple[np.ndarray, ...], score: Array, heard: np.ndarray) -> None:
-        self.sums_[at] += score / self.stale_[at]
-        fresh = self._rates(np.maximum(1, self.time_)) * self.sums_[at]
-        self.logs_[at] = np.where(heard, fresh, self.logs_[at])
-        self.stale_[at] = np.where(heard, softmax(self.logs_)[at], self.stale_[at])
+    def _update_mtol(self, cells: tuple[np.ndarray, ...], score: Array, rated: np.ndarray) -> None:
+        self.sums_[cells] += score / self.last_probabilities_[cells]
+        updated = self._step_sizes(np.maximum(1, self.time_)) * self.sums_[cells]
+        self.log_weights_[cells] = np.where(rated, updated, self.log_weights_[cells])
+        probabilities = softmax(self.log_weights_)[cells]
+        self.last_probabilities_[cells] = np.where(rated, probabilities, self.last_probabilities_[cells])
 
-    def _rate(self, time: int) -> float:
+    def _step_size_at(self, time: int) -> float:
         size = len(self.systems)
         return math.sqrt(2 * math.log(size) / (time * size))
 
-    def _rates(self, times: np.ndarray) -> Array:
+    def _step_sizes(self, times: np.ndarray) -> Array:
         size = len(self.systems)
-        rates: Array = np.sqrt(2 * math.log(size) / (times * size))
-        return rates
+        sizes: Array = np.sqrt(2 * math.log(size) / (times * size))
+        return sizes

@@ -1,4 +1,4 @@
-"""What a contextual policy can see of a segment before anybody translates it."""
+"""Features of a source segment for contextual policies; no translation is needed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from mtloop.core.types import Segment
 from mtloop.selection.policies.batch_policy import Array
 
-SIZE = 6
+FEATURE_COUNT = 6
 _WORD = re.compile(r"\w+")
 
 
-def features(segment: Segment) -> Array:
-    """One, and the length, digits, capitals, long words and punctuation of the source, each squeezed into [0, 1].
+def source_features(segment: Segment) -> Array:
+    """A constant 1, and length, digits, capitals, long words and punctuation of the source, each scaled to [0, 1].
 
-    A source that is not known has only the one: the policy then learns plain means.
+    For an empty source only the constant is not 0: the policy then learns plain means.
 
-    >>> features(Segment("1", "Save 3 files."))[:3].round(2).tolist()
+    >>> source_features(Segment("1", "Save 3 files."))[:3].round(2).tolist()
     [1.0, 0.08, 0.33]
     """
     words = _WORD.findall(segment.source)

@@ -1,27 +1,30 @@
-"""LinUCB (Li et al., 2010): which system for which segment."""
+"""LinUCB (Li et al., 2010): choose a system for each segment by features of its source."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment
-from mtloop.selection.policies.batch_policy import Array, Draw, best_of, only
-from mtloop.selection.policies.features import SIZE, features
-from mtloop.selection.policies.tally import Tally
+from mtloop.selection.policies.batch_policy import Array, BatchChoice, argmax_random_ties, one_hot
+from mtloop.selection.policies.features import FEATURE_COUNT, source_features
+from mtloop.selection.policies.mean_score_policy import MeanScorePolicy
 
 
-class LinUCB(Tally):
-    """A ridge regression a system from features of the segment to the score; chooses the highest hope.
+class LinUCB(MeanScorePolicy):
+    """Fit one ridge regression per system, from the features to the score, and choose the highest upper bound.
 
-    The hope is the prediction + `alpha` x its standard error; systems never asked about come first, by lot. What is
-    regressed is how far a score is from the mean of all: else an unknown system would be expected to earn nothing, and
-    the first one that earns something would be chosen for ever. Systems are ranked by their mean score.
+    The upper bound is the prediction + `alpha` x its standard error. Systems that were never asked about come first, in
+    random order. The regression target is the score minus the mean of all scores. Otherwise the prediction for an
+    unknown system would be 0, and the policy would always choose the first system with a positive score. Systems are
+    ranked by their mean score.
     """
 
-    learned: tuple[str, ...] = (*Tally.learned, "inverses_", "told_", "seen_")
+    learned: tuple[str, ...] = (*MeanScorePolicy.learned, "inverses_", "weighted_features_", "feature_sums_")
+    saved_names: ClassVar[Mapping[str, str]] = {"weighted_features_": "told_", "feature_sums_": "seen_"}
     needs_context = True
 
     def __init__(self, systems: Sequence[str], *, alpha: float = 0.5, ridge: float = 1.0, runs: int = 1) -> None:
@@ -29,45 +32,51 @@ class LinUCB(Tally):
         if alpha < 0 or ridge <= 0:
             raise InputError(f"alpha {alpha}, ridge {ridge}; expected 0 or more, and more than 0")
         self.alpha, self.ridge = alpha, ridge
-        self.inverses_ = np.broadcast_to(np.eye(SIZE) / ridge, (*self.shape, SIZE, SIZE)).copy()
-        self.told_, self.seen_ = np.zeros((*self.shape, SIZE)), np.zeros((*self.shape, SIZE))
+        identity = np.eye(FEATURE_COUNT) / ridge
+        self.inverses_ = np.broadcast_to(identity, (*self.shape, FEATURE_COUNT, FEATURE_COUNT)).copy()
+        self.weighted_features_ = np.zeros((*self.shape, FEATURE_COUNT))  # the sum of score x features
+        self.feature_sums_ = np.zeros((*self.shape, FEATURE_COUNT))
 
-    def see(self, segment: Segment) -> Array:
-        return features(segment)
+    def features(self, segment: Segment) -> Array:
+        return source_features(segment)
 
-    def draw(self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None) -> Draw:
-        seen = self._seen(contexts)
-        turned = np.einsum("rjde,re->rjd", self.inverses_, seen)
-        error = np.sqrt(np.maximum(np.einsum("rjd,rd->rj", turned, seen), 0))
-        above = np.einsum("rjd,rjd->rj", turned, self.told_ - self._mean()[:, None, None] * self.seen_)
-        systems = best_of(np.where(self.asked_ > 0, above + self.alpha * error, np.inf), rng)
-        return Draw(systems, np.full(self.runs, np.nan), only(systems, len(self.systems)), segments, seen)
+    def choose_batch(
+        self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None
+    ) -> BatchChoice:
+        features = self._require_features(contexts)
+        projected = np.einsum("rjde,re->rjd", self.inverses_, features)
+        error = np.sqrt(np.maximum(np.einsum("rjd,rd->rj", projected, features), 0))
+        centred = self.weighted_features_ - self._mean_scores()[:, None, None] * self.feature_sums_
+        prediction = np.einsum("rjd,rjd->rj", projected, centred)
+        systems = argmax_random_ties(np.where(self.asked_ > 0, prediction + self.alpha * error, np.inf), rng)
+        return BatchChoice(systems, np.full(self.runs, np.nan), one_hot(systems, len(self.systems)), segments, features)
 
-    def learn(self, draw: Draw, scores: Array) -> None:
-        super().learn(draw, scores)
-        seen, means = self._seen(draw.contexts), self._mean()
-        for run, place in np.argwhere(draw.asked | ~np.isnan(scores)):
-            self._add(run, place, seen[run], scores[run, place], means[run])
+    def update_batch(self, choice: BatchChoice, scores: Array) -> None:
+        super().update_batch(choice, scores)
+        features, means = self._require_features(choice.contexts), self._mean_scores()
+        for run, system in np.argwhere(choice.asked | ~np.isnan(scores)):
+            self._add_row(run, system, features[run], scores[run, system], means[run])
 
-    def _add(self, run: int, place: int, seen: Array, score: float, mean: float) -> None:
-        """One more row of the regression (Sherman and Morrison).
+    def _add_row(self, run: int, system: int, features: Array, score: float, mean: float) -> None:
+        """Add one row to the regression (Sherman and Morrison).
 
-        An asking without an answer only ends curiosity: it counts as what was expected, which moves no prediction.
+        A request without an answer counts as the predicted score. This lowers the standard error and leaves the
+        predictions as they are.
         """
-        inverse = self.inverses_[run, place]
-        turned = inverse @ seen
+        inverse = self.inverses_[run, system]
+        projected = inverse @ features
         if np.isnan(score):
-            score = mean + turned @ (self.told_[run, place] - mean * self.seen_[run, place])
-        self.inverses_[run, place] = inverse - np.outer(turned, turned) / (1 + seen @ turned)
-        self.told_[run, place] += score * seen
-        self.seen_[run, place] += seen
+            score = mean + projected @ (self.weighted_features_[run, system] - mean * self.feature_sums_[run, system])
+        self.inverses_[run, system] = inverse - np.outer(projected, projected) / (1 + features @ projected)
+        self.weighted_features_[run, system] += score * features
+        self.feature_sums_[run, system] += features
 
-    def _mean(self) -> Array:
-        """Of all scores, in every run."""
+    def _mean_scores(self) -> Array:
+        """The mean of all scores in every run."""
         mean: Array = self.sums_.sum(axis=1) / np.maximum(self.rated_.sum(axis=1), 1)
         return mean
 
-    def _seen(self, contexts: Array | None) -> Array:
+    def _require_features(self, contexts: Array | None) -> Array:
         if contexts is None:
             raise InputError("linucb chooses by features of the segment, but none were given")
         return contexts

@@ -1,4 +1,4 @@
-"""Racing for the best few: rate only systems that could still change the answer, and say when nothing could."""
+"""Racing for the best systems: rate only those that could still change the answer, and stop when none could."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
 from mtloop.core.types import JSON
-from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw, Mask
+from mtloop.selection.policies.batch_policy import Array, BatchChoice, BatchPolicy, Mask
 from mtloop.selection.policies.elimination import check_stopping
 from mtloop.selection.policies.evidence import Evidence, MeanEstimate
 
-GAP = 0.05  # the typical difference between two systems: where the bounds are tightest; they hold for any
-HOPELESS = 50  # askings without a single rating, after which a system is no longer waited for
+TYPICAL_GAP = 0.05  # typical difference of two systems; the bounds are tightest here, and hold for any difference
+MAX_UNANSWERED = 50  # requests without a single rating, after which the policy stops waiting for a system
 
 
 class Race(BatchPolicy):
-    """Finds the best `top` systems with few ratings, and stops by itself.
+    """Find the best `top` systems with few ratings, and stop automatically.
 
     For each pair of a system in the top and one outside, the ratings so far (see `Evidence`) bound the probability
-    that the outsider is better by more than `indifference`: by an anytime-valid p-value (a normal mixture, so looking
-    after every few ratings costs nothing). Their sum is the risk of the answer. It stops when the risk is at most
-    1 - `confidence`; until then it asks about those systems whose own part of the risk is more than half of
-    their fair share. The translation shown is the best system's.
+    that the outsider is better by more than `indifference`. The bound is an anytime-valid p-value (a normal mixture),
+    so repeated tests do not weaken it. The sum of the bounds is the risk of the answer. The policy stops when the risk
+    is at most 1 - `confidence`. Until then it requests ratings of the systems whose part of the risk is more than half
+    of an equal share. It chooses the translation of the best system.
 
-    The guarantee is asymptotic: means of `least` ratings and more are taken to be normal. With `horizon`, it is about
-    the ranking that rating all those segments would give; a rating that was asked for and never came is none.
+    The guarantee is asymptotic: it assumes that means of `least` or more ratings are normal. The risk is computed after
+    every `every` updates. With `horizon`, the guarantee is about the ranking after all these segments were rated.
+    Requested ratings that never arrive do not count as ratings.
     """
 
-    stops = True
+    has_stopping_rule = True
 
     def __init__(
         self,
@@ -48,104 +49,106 @@ class Race(BatchPolicy):
         super().__init__(systems, runs=runs)
         check_stopping(top, confidence, indifference)
         if least < 2 or every < 1:
-            raise InputError(f"least {least}, every {every}; expected at least 2 ratings and a look every 1 or more")
+            raise InputError(f"least {least}, every {every}; expected least at least 2 and every at least 1")
         self.top, self.confidence, self.indifference = min(top, len(self.systems)), confidence, indifference
         self.horizon, self.least, self.every = horizon, least, every
         self.evidence_ = [Evidence(len(self.systems), horizon) for _ in range(runs)]
         self.means_ = np.zeros(self.shape)
-        self.asking_ = np.ones(self.shape, bool)
-        self.stops_: list[Stop | None] = [self._trivial() for _ in range(runs)]
-        self.since_ = np.zeros(runs, dtype=int)
+        self.to_rate_ = np.ones(self.shape, bool)
+        self.stops_: list[Stop | None] = [self._initial_stop() for _ in range(runs)]
+        self.updates_ = np.zeros(runs, dtype=int)
 
-    def draw(self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None) -> Draw:
+    def choose_batch(
+        self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None
+    ) -> BatchChoice:
         best = self.ranking(self.means_)[:, 0]
-        return Draw(best, np.full(self.runs, np.nan), self.asking_.copy(), segments)
+        return BatchChoice(best, np.full(self.runs, np.nan), self.to_rate_.copy(), segments)
 
-    def learn(self, draw: Draw, scores: Array) -> None:
+    def update_batch(self, choice: BatchChoice, scores: Array) -> None:
         for run, evidence in enumerate(self.evidence_):
             if self.stops_[run] is None:
-                lacking = None if draw.lacking is None else draw.lacking[run]
-                evidence.add(draw.segments[run], scores[run], draw.asked[run], lacking)
-                self.since_[run] += 1
-                if self.since_[run] % self.every == 0:
-                    self._look(run)
+                never_rated = None if choice.never_rated is None else choice.never_rated[run]
+                evidence.add(choice.segments[run], scores[run], choice.asked[run], never_rated)
+                self.updates_[run] += 1
+                if self.updates_[run] % self.every == 0:
+                    self._evaluate_run(run)
 
-    def look(self) -> None:
-        """Weigh the evidence now, not only after every so many lessons."""
+    def evaluate(self) -> None:
+        """Compute means, risks and stops now, without waiting for `every` updates."""
         for run, stop in enumerate(self.stops_):
             if stop is None:
-                self._look(run)
+                self._evaluate_run(run)
 
-    def standing(self) -> Array:
+    def batch_weights(self) -> Array:
         return self.means_
 
-    def verdicts(self) -> list[Stop | None]:
+    def batch_verdicts(self) -> list[Stop | None]:
         return list(self.stops_)
 
-    def _trivial(self) -> Stop | None:
-        """There is nothing to find out where all systems are in the top."""
-        everybody = self.top == len(self.systems)
-        return Stop(self.systems, self.confidence, self.indifference) if everybody else None
+    def _initial_stop(self) -> Stop | None:
+        """Stop at once if all systems are in the top."""
+        all_in_top = self.top == len(self.systems)
+        return Stop(self.systems, self.confidence, self.indifference) if all_in_top else None
 
-    def _look(self, run: int) -> None:
+    def _evaluate_run(self, run: int) -> None:
         evidence = self.evidence_[run]
         rated = evidence.rated
-        waiting = (rated < self.least) & ~((rated == 0) & (evidence.asked >= HOPELESS))
+        waiting = (rated < self.least) & ~((rated == 0) & (evidence.asked >= MAX_UNANSWERED))
         estimate = evidence.estimate()
         self.means_[run] = np.nan_to_num(estimate.means, nan=0.0)
         order = self.ranking(np.nan_to_num(estimate.means, nan=-np.inf))
         best, rest = order[: self.top], order[self.top :]
         risks = self._risks(estimate, best, rest)
         if not waiting.any() and risks.sum() <= 1 - self.confidence:
-            names = tuple(self.systems[place] for place in best)
+            names = tuple(self.systems[index] for index in best)
             self.stops_[run] = Stop(names, self.confidence, self.indifference)
-        self.asking_[run] = waiting
-        self.asking_[run, best] |= self._over(risks.sum(axis=1))
-        self.asking_[run, rest] |= self._over(risks.sum(axis=0))
+        self.to_rate_[run] = waiting
+        self.to_rate_[run, best] |= self._above_half_share(risks.sum(axis=1))
+        self.to_rate_[run, rest] |= self._above_half_share(risks.sum(axis=0))
 
-    def _over(self, parts: Array) -> Mask:
-        """Whose part of the risk is more than half of an equal share: if nobody's is, the sum is small enough."""
+    def _above_half_share(self, parts: Array) -> Mask:
+        """Whether each part of the risk is above half of an equal share. If none is, the sum is small enough."""
         mask: Mask = parts > (1 - self.confidence) / len(parts) / 2
         return mask
 
     def _risks(self, estimate: MeanEstimate, best: np.ndarray, rest: np.ndarray) -> Array:
-        """For each of the best (rows) and each of the rest (columns), how likely the order is wrong."""
+        """The risk that the order is wrong, for each of the best (rows) and each of the rest (columns)."""
         means = estimate.means
         leads = means[best][:, None] - means[rest][None] + self.indifference
-        variances = np.array([estimate.variance_between(place)[rest] for place in best])
-        return np.where(np.isnan(leads), 0.0, doubt(np.nan_to_num(leads), variances))
+        variances = np.array([estimate.variance_between(index)[rest] for index in best])
+        return np.where(np.isnan(leads), 0.0, anytime_p_value(np.nan_to_num(leads), variances))
 
     def state(self) -> dict[str, JSON]:
-        kept: dict[str, Any] = {
+        state: dict[str, Any] = {
             "evidence": [evidence.state() for evidence in self.evidence_],
             "means": self.means_.tolist(),
-            "asking": self.asking_.tolist(),
+            "asking": self.to_rate_.tolist(),
             "stops": [None if stop is None else list(stop.best) for stop in self.stops_],
-            "since": self.since_.tolist(),
+            "since": self.updates_.tolist(),
         }
-        return kept
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.evidence_ = [Evidence(len(self.systems), self.horizon) for _ in range(self.runs)]
-        for evidence, kept in zip(self.evidence_, state["evidence"], strict=True):
-            evidence.restore(kept["rows"], kept["asked"], kept["closed"])
-        self.means_, self.asking_ = np.array(state["means"]), np.array(state["asking"], bool)
-        self.since_ = np.array(state["since"], dtype=int)
+        for evidence, saved in zip(self.evidence_, state["evidence"], strict=True):
+            evidence.restore(saved["rows"], saved["asked"], saved["closed"])
+        self.means_, self.to_rate_ = np.array(state["means"]), np.array(state["asking"], bool)
+        self.updates_ = np.array(state["since"], dtype=int)
         self.stops_ = [
             None if best is None else Stop(tuple(best), self.confidence, self.indifference) for best in state["stops"]
         ]
 
 
-def doubt(leads: Array, variances: Array) -> Array:
-    """A p-value, valid at any time, for "the lead is not above zero", from the leads and their variances.
+def anytime_p_value(leads: Array, variances: Array) -> Array:
+    """An anytime-valid p-value for the hypothesis "the lead is not above zero", from the leads and their variances.
 
-    One over the likelihood ratio of a normal mixture with standard deviation `GAP` around zero (Robbins, 1970).
+    One over the likelihood ratio of a normal mixture with standard deviation `TYPICAL_GAP` around zero (Robbins, 1970).
 
-    >>> doubt(np.array([-0.02, 0.0, 0.05]), np.array([1e-4, 1e-4, 1e-4])).round(4).tolist()
+    >>> anytime_p_value(np.array([-0.02, 0.0, 0.05]), np.array([1e-4, 1e-4, 1e-4])).round(4).tolist()
     [1.0, 1.0, 0.0]
     """
     variances = np.maximum(variances, 1e-12)
-    shrink = GAP**2 / (GAP**2 + variances)
+    shrink = TYPICAL_GAP**2 / (TYPICAL_GAP**2 + variances)
     exponent = np.maximum(leads, 0.0) ** 2 / variances / 2 * shrink
-    bound: Array = np.minimum(1.0, np.exp(-exponent) * np.sqrt((variances + GAP**2) / variances))
+    bound: Array = np.minimum(1.0, np.exp(-exponent) * np.sqrt((variances + TYPICAL_GAP**2) / variances))
     return bound

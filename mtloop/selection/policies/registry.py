@@ -1,4 +1,4 @@
-"""Policies by name, with their keywords: the same in `--policy`, `--policies` and Python."""
+"""The registry of policies: names and settings as in `--policy`, `--policies` and Python."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ POLICIES: dict[str, Callable[..., BatchPolicy]] = {
 }
 
 
-def stops(spec: str) -> bool:
+def has_stopping_rule(spec: str) -> bool:
     """Whether a policy has a stopping rule.
 
-    >>> stops("race:top=1"), stops("exp3")
+    >>> has_stopping_rule("race:top=1"), has_stopping_rule("exp3")
     (True, False)
     """
-    return bool(getattr(_find(parse(spec)[0]), "stops", False))
+    return bool(getattr(_find(parse_spec(spec)[0]), "has_stopping_rule", False))
 
 
 def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 1) -> BatchPolicy:
-    """A policy from its name and settings, such as `exp3` or `exp3:variant=mtol`, for so many iterations and runs.
+    """Make a policy from its name and settings, such as `exp3` or `exp3:variant=mtol`.
 
-    >>> make_policy("exp3:step=anytime", ["a", "b"], horizon=100).step
+    `horizon` is the number of iterations, `runs` the number of parallel runs.
+
+    >>> make_policy("exp3:step_size=anytime", ["a", "b"], horizon=100).step_size
     'anytime'
     """
-    name, settings = parse(spec)
+    name, settings = parse_spec(spec)
     policy = _find(name)
     defaults = _keywords(policy)
     for key in settings:
@@ -52,10 +54,10 @@ def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 
     return policy(systems, runs=runs, **keywords)
 
 
-def parse(spec: str) -> tuple[str, dict[str, str]]:
-    """The name, and the settings behind it.
+def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """The name of a policy and its settings.
 
-    >>> parse("race:top=1:confidence=0.9")
+    >>> parse_spec("race:top=1:confidence=0.9")
     ('race', {'top': '1', 'confidence': '0.9'})
     """
     name, *parts = spec.strip().split(":")

@@ -1,4 +1,4 @@
-"""Thompson sampling: choose a system as often as it is likely to be the best."""
+"""Thompson sampling: choose each system with the probability that it is the best."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtloop.selection.policies.batch_policy import Array, Draw, best_of, only
-from mtloop.selection.policies.tally import Tally
+from mtloop.selection.policies.batch_policy import Array, BatchChoice, argmax_random_ties, one_hot
+from mtloop.selection.policies.mean_score_policy import MeanScorePolicy
 
 
-class Thompson(Tally):
-    """Draws a mean for every system from Beta(1 + scores, 1 + lost scores) and takes the highest.
+class Thompson(MeanScorePolicy):
+    """Draw a mean for every system from Beta(1 + sum of scores, 1 + sum of (1 - score)) and choose the highest.
 
-    A score in [0, 1] counts as that share of a success, the rest as a failure.
+    A score s in [0, 1] counts as s successes and 1 - s failures.
     """
 
-    def draw(self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None) -> Draw:
+    def choose_batch(
+        self, rng: np.random.Generator, segments: Sequence[str], contexts: Array | None = None
+    ) -> BatchChoice:
         means = rng.beta(1 + self.sums_, 1 + np.maximum(self.rated_ - self.sums_, 0))
-        systems = best_of(means, rng)
-        return Draw(systems, np.full(self.runs, np.nan), only(systems, len(self.systems)), segments)
+        systems = argmax_random_ties(means, rng)
+        return BatchChoice(systems, np.full(self.runs, np.nan), one_hot(systems, len(self.systems)), segments)

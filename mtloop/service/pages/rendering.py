@@ -1,4 +1,4 @@
-"""Server-rendered pages: no build step, nothing from the network, scripts by file or with a nonce."""
+"""Rendering of pages. There is no build step, nothing is loaded from other hosts, scripts need a file or a nonce."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from mtloop import __version__
 from mtloop.core.errors import need
 from mtloop.core.types import Score
-from mtloop.service.tasks.models import Participant
+from mtloop.service.accounts.models import Participant
 
 FOLDER = Path(__file__).parent / "assets"
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -25,8 +25,8 @@ PLOTLY = "plotly.js"
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
-def policy(nonce: str) -> str:
-    """Scripts and styles of our own, inline ones only with the nonce; plotly sets styles on what it draws."""
+def security_policy(nonce: str) -> str:
+    """The content security policy: our own files, inline code with the nonce, and style attributes for plotly."""
     parts = {
         "default-src": "'none'",
         "script-src": f"'self' 'nonce-{nonce}'",
@@ -42,15 +42,15 @@ def policy(nonce: str) -> str:
 
 
 def page(name: str, who: Participant | None, status: int = 200, **context: Any) -> Response:
-    """A whole page."""
+    """A complete page."""
     nonce = secrets.token_urlsafe(16)
     text = _environment().get_template(name).render(who=who, nonce=nonce, version=__version__, **context)
-    headers = {"content-security-policy": policy(nonce)}
+    headers = {"content-security-policy": security_policy(nonce)}
     return Response(text, status, headers, "text/html; charset=utf-8")
 
 
 def fragment(name: str, if_none_match: str, **context: Any) -> Response:
-    """A piece of a page, or the word that it is still the same."""
+    """A part of a page, or 304 if the client has the same one."""
     text = _environment().get_template(name).render(**context)
     tag = f'"{sha256(text.encode()).hexdigest()[:32]}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
@@ -61,23 +61,23 @@ def fragment(name: str, if_none_match: str, **context: Any) -> Response:
 
 @lru_cache(maxsize=16)
 def asset(name: str) -> bytes | None:
-    """A style sheet or script; plotly's comes out of its Python package."""
+    """The content of a style sheet or script, or None. plotly.js comes from its Python package."""
     if name == PLOTLY:
         return str(need("plotly.offline", "service").get_plotlyjs()).encode()
     path = FOLDER / name
-    return path.read_bytes() if name in _names() else None
+    return path.read_bytes() if name in _asset_names() else None
 
 
 @lru_cache(maxsize=16)
 def asset_url(name: str) -> str:
-    """Where an asset lies; the address changes with the content, so that browsers may keep it for good."""
+    """The URL of an asset. It changes with the content, so browsers may cache it forever."""
     content = asset(name)
     assert content is not None, name
     return f"/assets/{sha256(content).hexdigest()[:12]}/{name}"
 
 
 @lru_cache(maxsize=1)
-def _names() -> frozenset[str]:
+def _asset_names() -> frozenset[str]:
     return frozenset(path.name for path in FOLDER.iterdir())
 
 
@@ -93,7 +93,7 @@ def _environment() -> Environment:
 
 
 def _number(value: float | None, digits: int = 0) -> str:
-    """A number with a thousands separator; a dash where there is none.
+    """A number with thousands separators, or a dash for None.
 
     >>> _number(1234567), _number(0.5, 3), _number(None)
     ('1,234,567', '0.500', '–')
@@ -116,7 +116,7 @@ def _signed(value: float | None, digits: int) -> str:
 
 
 def _ago(when: float | None) -> str:
-    """How long ago something was, in the largest unit that fits."""
+    """The time since `when`, in the largest unit that fits."""
     if when is None:
         return "never"
     seconds = max(0, int(time.time() - when))
@@ -128,7 +128,7 @@ def _ago(when: float | None) -> str:
 
 
 def _data(value: object) -> Markup:
-    """JSON that can stand inside a script element."""
+    """JSON, escaped for use inside a script element."""
     text = json.dumps(value, ensure_ascii=False)
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)

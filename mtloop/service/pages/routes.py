@@ -1,4 +1,4 @@
-"""The pages people look at. Task list and leaderboards are public; runs are their owner's and the organisers'."""
+"""Routes of the pages. Task list and leaderboards are public. A run is visible to its owner and to organisers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from mtloop.service.accounts.access import NAME, TOKEN
-from mtloop.service.accounts.keys import LONGEST, hash_key
+from mtloop.service.accounts.keys import MAX_KEY_LENGTH, hash_key, new_token
+from mtloop.service.accounts.models import Participant
+from mtloop.service.http import read_raw
 from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
 from mtloop.service.problems import NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
-from mtloop.service.tasks.bodies import read_raw
 from mtloop.service.tasks.leaderboard import leaderboard
-from mtloop.service.tasks.models import Entry, Participant, SharedTask
+from mtloop.service.tasks.models import Entry, SharedTask
 from mtloop.service.tasks.result_routes import curves
-from mtloop.service.tasks.sealed_ids import new_token
+from mtloop.service.tasks.run_access import NAME, TOKEN
 
 router = APIRouter(include_in_schema=False)
 COOKIE = "mtloop_session"
-HOURS = 12
-RECENT = 100
-FORM = 4096
+SESSION_HOURS = 12
+RECENT_RUNS = 100
+MAX_FORM_BYTES = 4096
 CHANGES = {
-    "open": {"opened": True},
-    "hide": {"opened": False},
+    "open": {"results_open": True},
+    "hide": {"results_open": False},
     "stop": {"stopped": True},
     "resume": {"stopped": False},
 }
@@ -36,12 +36,12 @@ CHANGES = {
 @router.get("/")
 async def show_tasks(request: Request) -> Response:
     here = service(request)
-    return page("tasks.html", await _who(here, request), tasks=await here.store.task_list())
+    return page("tasks.html", await _signed_in(here, request), tasks=await here.storage.tasks.task_list())
 
 
 @router.get("/tasks/{task}")
 async def show_task(task: str, request: Request) -> Response:
-    here, who = service(request), await _who(service(request), request)
+    here, who = service(request), await _signed_in(service(request), request)
     found = await _task(here, task)
     if found is None:
         return page("missing.html", who, 404)
@@ -50,8 +50,8 @@ async def show_task(task: str, request: Request) -> Response:
 
 @router.get("/tasks/{task}/board")
 async def show_board(task: str, request: Request) -> Response:
-    """The table alone, for the page that asks for it again and again."""
-    here, who = service(request), await _who(service(request), request)
+    """The leaderboard table without the page, for live updates."""
+    here, who = service(request), await _signed_in(service(request), request)
     found = await _task(here, task)
     if found is None:
         raise ProblemError(NOT_FOUND)
@@ -60,22 +60,22 @@ async def show_board(task: str, request: Request) -> Response:
 
 @router.get("/login")
 async def ask_for_key(request: Request) -> Response:
-    return page("login.html", await _who(service(request), request), failed=False)
+    return page("login.html", await _signed_in(service(request), request), failed=False)
 
 
 @router.post("/login")
 async def sign_in(request: Request) -> Response:
-    """A key for a cookie; only a hash of the cookie is stored."""
+    """Exchange a key for a session cookie. Only a hash of the cookie is stored."""
     here = service(request)
     key = (await _form(request)).get("key", "").strip()
-    known = await here.store.participant(hash_key(key)) if 0 < len(key) <= LONGEST else None
+    known = await here.storage.accounts.participant(hash_key(key)) if 0 < len(key) <= MAX_KEY_LENGTH else None
     if known is None:
         return page("login.html", None, 401, failed=True)
     token = new_token()
-    await here.store.add_session(hash_key(token), hash_key(key), time.time() + HOURS * 3600)
+    await here.storage.accounts.add_session(hash_key(token), hash_key(key), time.time() + SESSION_HOURS * 3600)
     response = RedirectResponse("/organiser" if known[0].organiser else "/runs", 303)
     response.set_cookie(
-        COOKIE, token, max_age=HOURS * 3600, httponly=True, samesite="strict", secure=here.settings.secure
+        COOKIE, token, max_age=SESSION_HOURS * 3600, httponly=True, samesite="strict", secure=here.settings.secure
     )
     return response
 
@@ -83,7 +83,7 @@ async def sign_in(request: Request) -> Response:
 @router.post("/logout")
 async def sign_out(request: Request) -> Response:
     await _form(request)
-    await service(request).store.end_session(hash_key(request.cookies.get(COOKIE, "")))
+    await service(request).storage.accounts.end_session(hash_key(request.cookies.get(COOKIE, "")))
     response = RedirectResponse("/", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response
@@ -91,30 +91,31 @@ async def sign_out(request: Request) -> Response:
 
 @router.get("/runs")
 async def show_runs(request: Request) -> Response:
-    here, who = service(request), await _who(service(request), request)
+    here, who = service(request), await _signed_in(service(request), request)
     if who is None:
         return RedirectResponse("/login", 303)
-    tasks = {task.id: task for task in await here.store.task_list()}
-    runs = [(run, at, tasks[run.task_id]) for run, at in await here.store.runs_of(who) if run.task_id in tasks]
-    return page("runs.html", who, runs=runs)
+    tasks = {task.id: task for task in await here.storage.tasks.task_list()}
+    runs = await here.storage.tasks.runs_of(who)
+    rows = [(run, progress, tasks[run.task_id]) for run, progress in runs if run.task_id in tasks]
+    return page("runs.html", who, runs=rows)
 
 
 @router.get("/runs/{token}")
 async def show_run(token: str, request: Request) -> Response:
-    """Curves; somebody else's run is as good as none."""
-    here, who = service(request), await _who(service(request), request)
-    run = await here.store.run(token) if TOKEN.fullmatch(token) else None
-    task = None if run is None else await here.store.task_of(run.task_id)
+    """The curves of a run. The run of another participant gives 404."""
+    here, who = service(request), await _signed_in(service(request), request)
+    run = await here.storage.tasks.run(token) if TOKEN.fullmatch(token) else None
+    task = None if run is None else await here.storage.tasks.task_by_id(run.task_id)
     if run is None or task is None or who is None or not (who.organiser or run.participant_id == who.id):
         return page("missing.html", who, 404)
-    standings, _ = await here.store.standings([run.id])
+    progress, _ = await here.storage.tasks.progress([run.id])
     shown = await curves(here, run, task) if task.shows_results or who.organiser else None
-    return page("run.html", who, run=run, task=task, at=standings[run.id], passes=shown)
+    return page("run.html", who, run=run, task=task, progress=progress[run.id], passes=shown)
 
 
 @router.get("/organiser")
 async def show_organiser(request: Request) -> Response:
-    here, who = service(request), await _who(service(request), request)
+    here, who = service(request), await _signed_in(service(request), request)
     if who is None or not who.organiser:
         return page("missing.html", who, 404)
     return page("organiser.html", who, **await _activity(here))
@@ -122,7 +123,7 @@ async def show_organiser(request: Request) -> Response:
 
 @router.get("/organiser/activity")
 async def show_activity(request: Request) -> Response:
-    here, who = service(request), await _who(service(request), request)
+    here, who = service(request), await _signed_in(service(request), request)
     if who is None or not who.organiser:
         raise ProblemError(NOT_FOUND)
     return fragment("activity.html", request.headers.get("if-none-match", ""), **await _activity(here))
@@ -130,19 +131,19 @@ async def show_activity(request: Request) -> Response:
 
 @router.post("/organiser/tasks/{task}")
 async def change_task(task: str, request: Request) -> Response:
-    """Open or hide results, stop or go on."""
-    here, who = service(request), await _who(service(request), request)
+    """Open or hide results, stop or resume a task."""
+    here, who = service(request), await _signed_in(service(request), request)
     changes = CHANGES.get((await _form(request)).get("change", ""))
     found = await _task(here, task)
     if who is None or not who.organiser or found is None or changes is None:
         return page("missing.html", who, 404)
-    await here.store.change_task(found.name, **changes)
+    await here.storage.tasks.change_task(found.name, **changes)
     return RedirectResponse("/organiser", 303)
 
 
 @router.get("/assets/{version}/{name}")
 async def show_asset(version: str, name: str) -> Response:
-    """Style sheets and scripts; to be kept for good, since the address changes with the content."""
+    """A style sheet or script. Browsers may cache it forever, because its URL changes with its content."""
     content = asset(name)
     if content is None or not asset_url(name).startswith(f"/assets/{version}/"):
         raise ProblemError(NOT_FOUND)
@@ -150,34 +151,34 @@ async def show_asset(version: str, name: str) -> Response:
     return Response(content, headers=headers, media_type=KINDS["." + name.rpartition(".")[2]])
 
 
-async def _who(here: Service, request: Request) -> Participant | None:
+async def _signed_in(here: Service, request: Request) -> Participant | None:
     token = request.cookies.get(COOKIE, "")
-    return await here.store.session(hash_key(token)) if token else None
+    return await here.storage.accounts.session(hash_key(token)) if token else None
 
 
 async def _task(here: Service, name: str) -> SharedTask | None:
-    return await here.store.task(name) if NAME.fullmatch(name) else None
+    return await here.storage.tasks.task(name) if NAME.fullmatch(name) else None
 
 
 async def _board(here: Service, task: SharedTask, who: Participant | None) -> dict[str, Any]:
     shown = task.shows_results or (who is not None and who.organiser)
-    lines = leaderboard(task, await here.store.entries(task)) if shown else []
-    return {"task": task, "shown": shown, "lines": lines, "whose": who}
+    lines = leaderboard(task, await here.storage.tasks.entries(task)) if shown else []
+    return {"task": task, "shown": shown, "lines": lines, "viewer": who}
 
 
 async def _activity(here: Service) -> dict[str, Any]:
     found: list[tuple[Entry, str]] = []
-    for task in await here.store.task_list():
-        found += [(entry, task.name) for entry in await here.store.entries(task)]
-    found.sort(key=lambda pair: -pair[0].standing.updated)
-    people = await here.store.participant_list()
-    return {"tasks": await here.store.activity(), "entries": found[:RECENT], "participants": people}
+    for task in await here.storage.tasks.task_list():
+        found += [(entry, task.name) for entry in await here.storage.tasks.entries(task)]
+    found.sort(key=lambda pair: -pair[0].progress.updated)
+    people = await here.storage.participant_list()
+    return {"tasks": await here.storage.tasks.activity(), "entries": found[:RECENT_RUNS], "participants": people}
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """A form sent from one of our own pages: the cookie is SameSite=Strict, and the browser says where it came from."""
+    """The fields of a form. A form from another origin is refused; the cookie is SameSite=Strict too."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
         raise ProblemError(NOT_FOUND)
-    raw = await read_raw(request, FORM)
+    raw = await read_raw(request, MAX_FORM_BYTES)
     return {name: values[0] for name, values in parse_qs(raw.decode("utf-8", "replace")).items()}

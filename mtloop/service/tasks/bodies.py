@@ -1,51 +1,38 @@
-"""What goes over the wire, apart from the tables. The models check what comes in and describe what goes out."""
+"""Request and response bodies of the task API. The models validate requests and describe responses."""
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.requests import Request
-from starlette.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
 
-from mtloop.service.problems import TOO_LARGE, WRONG_TYPE, ProblemError, invalid
 from mtloop.service.tasks.models import Kind, Run, RunProgress, SharedTask
-from mtloop.service.tasks.submissions import Given, SubmissionResult
+from mtloop.service.tasks.submissions import PendingSentence, RewardedSubmission
 
-B = TypeVar("B", bound=BaseModel)
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_OPEN = ConfigDict(extra="forbid", strict=True)
+_STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 class NewRunBody(BaseModel):
-    """A new run; the name is for leaderboards."""
+    """A new run. The name is shown on leaderboards."""
 
-    model_config = _OPEN
+    model_config = _STRICT
     name: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
 
 
 class TranslationBody(BaseModel):
     """The translation of the sentence with this id."""
 
-    model_config = _OPEN
+    model_config = _STRICT
     id: Annotated[str, Field(max_length=64)]
     translation: str
 
 
 class ResultsBody(BaseModel):
-    """What an organiser changes about a task; what is left out stays."""
+    """What an organiser changes about a task. A field that is left out keeps its value."""
 
-    model_config = _OPEN
-    opened: bool | None = None
+    model_config = _STRICT
+    results_open: bool | None = None
     stopped: bool | None = None
-
-
-class ProblemBody(BaseModel):
-    type: str
-    title: str
-    status: int
-    detail: str
 
 
 class TaskBody(BaseModel):
@@ -67,7 +54,7 @@ class RunBody(BaseModel):
     run: str
     name: str
     task: str
-    lap: Annotated[int, Field(alias="pass")]
+    pass_number: Annotated[int, Field(alias="pass")]
     samples: int
     position: int
     cumulative_reward: float
@@ -90,71 +77,36 @@ class RewardBody(BaseModel):
 
 
 def task_json(task: SharedTask) -> dict[str, Any]:
-    """A task as participants see it: nothing of how its held-out block lies."""
-    names = ("name", "kind", "source_language", "target_language", "samples", "passes", "reward")
-    return {name: getattr(task, name) for name in names}
+    """A task for participants. It does not say where the held-out block is."""
+    return {
+        "name": task.name,
+        "kind": task.kind,
+        "source_language": task.source_language,
+        "target_language": task.target_language,
+        "samples": task.samples,
+        "passes": task.max_passes,
+        "reward": task.reward,
+    }
 
 
-def run_json(run: Run, standing: RunProgress, task: SharedTask) -> dict[str, Any]:
-    finished = standing.position >= task.samples
+def run_json(run: Run, progress: RunProgress, task: SharedTask) -> dict[str, Any]:
+    finished = progress.position >= task.samples
     return {
         "run": run.token,
         "name": run.name,
         "task": task.name,
-        "pass": standing.lap,
+        "pass": progress.pass_number,
         "samples": task.samples,
-        "position": standing.position,
-        "cumulative_reward": standing.reward,
+        "position": progress.position,
+        "cumulative_reward": progress.reward,
         "state": "finished" if finished else "stopped" if task.stopped else "open",
     }
 
 
-def given_json(given: Given) -> dict[str, Any]:
-    return {"id": given.id, "source": given.source}
+def sentence_json(sentence: PendingSentence) -> dict[str, Any]:
+    return {"id": sentence.id, "source": sentence.source}
 
 
-def rewarded_json(rewarded: SubmissionResult) -> dict[str, Any]:
-    following = None if rewarded.next is None else given_json(rewarded.next)
-    return {"id": rewarded.id, "reward": rewarded.reward, "next": following}
-
-
-def answer(body: dict[str, Any], status: int = 200) -> Response:
-    """JSON, quickly: what is in it has been checked on its way in."""
-    return Response(_encode(body).encode(), status, media_type="application/json")
-
-
-async def read_body(request: Request, kind: type[B], largest: int) -> B:
-    """The body of a request, or the problem with it; an empty one is an empty object."""
-    raw = await read_raw(request, largest)
-    if raw and request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise ProblemError(WRONG_TYPE)
-    try:
-        return kind.model_validate_json(raw or b"{}")
-    except ValidationError as error:
-        raise ProblemError(invalid(_told(error))) from None
-
-
-def check_text(text: str, field: str) -> str:
-    """Text that every database can keep; NUL is the one character PostgreSQL has no room for."""
-    if "\x00" in text:
-        raise ProblemError(invalid(f"{field}: NUL bytes are not text"))
-    return text
-
-
-async def read_raw(request: Request, largest: int) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > largest:
-            raise ProblemError(TOO_LARGE)
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _told(error: ValidationError) -> str:
-    """Where the body is wrong and how, without a word of what was in it."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "body"
-    if first["type"] == "json_invalid":
-        return "body: not valid JSON in UTF-8"
-    return f"{where}: {first['msg']}"
+def result_json(result: RewardedSubmission) -> dict[str, Any]:
+    following = None if result.next is None else sentence_json(result.next)
+    return {"id": result.id, "reward": result.reward, "next": following}

@@ -1,4 +1,4 @@
-"""Making a task: from a TOML file or from options, with constant memory whatever the size of the data."""
+"""Create a task from a TOML file or from options. Memory use does not grow with the size of the data."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from typing import Any, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.toml import check_fields, read_toml
-from mtloop.core.trace import Trace, is_header
+from mtloop.core.trace import Trace, is_trace_start
 from mtloop.data import parse_columns, stream
 from mtloop.data.stream_layout import StreamLayout
-from mtloop.judges.rewards import noise_of, sentence_reward
-from mtloop.service.accounts.access import NAME
+from mtloop.judges.rewards import make_noise, sentence_reward
 from mtloop.service.tasks.models import KINDS, Kind, TaskSentence
-from mtloop.service.tasks.store import Store
+from mtloop.service.tasks.run_access import NAME
+from mtloop.service.tasks.store import TaskStore
 from mtloop.text import moses
-from mtloop.text.files import lines, open_bytes
+from mtloop.text.files import iter_lines, open_bytes
 
 T = TypeVar("T")
 CHUNK = 5_000
-_END = object()
 
 PREPROCESS: dict[str, Callable[[str, str], str]] = {
     "normalise": moses.normalise,
     "tokenise": lambda text, language: " ".join(moses.tokenise(text, language)),
     "lowercase": lambda text, language: text.lower(),
 }
-PASSES: dict[Kind, int] = {"mock": 0, "dev": 5, "training": 1}
-RUNS: dict[Kind, int] = {"mock": 100, "dev": 100, "training": 1}
+DEFAULT_PASSES: dict[Kind, int] = {"mock": 0, "dev": 5, "training": 1}
+DEFAULT_RUNS: dict[Kind, int] = {"mock": 100, "dev": 100, "training": 1}
 
 
 @dataclass(frozen=True)
 class TaskFile:
-    """Everything a task is made of. Paths in a TOML file are relative to it.
+    """The settings of a task. Paths in a TOML file are relative to that file.
 
-    Data is `source` and `reference`, a sentence a line, or one `data` file in any format that mtloop reads. The
-    held-out block is the last `held_out` sentences of it, or a pair of files of its own; it is inserted `blocks` times.
-    `samples` cuts a pass short, `required` is how many of them earn a rank (0: all of them). `passes` is how many
-    there may be (0: any number), `runs` how many a participant may start. `oracle` is a trace, or a file with the
-    translations of a system that was trained on the references, a line a sentence.
+    The data is two text files, `source` and `reference`, one sentence per line, or one `data` file in any format that
+    mtloop reads. The held-out block is the last `held_out` sentences of the data, or the files `held_out_source` and
+    `held_out_reference`. It is inserted `blocks` times.
+
+    `samples` shortens a pass (0: all sentences). A run is ranked once it has `required_samples` (0: a whole pass).
+    `max_passes` limits the passes of a run and `max_runs` the runs of a participant (0: no limit). `oracle` is a trace
+    or text file with the translations of a system that was trained on the references.
     """
 
     name: str
@@ -61,10 +62,10 @@ class TaskFile:
     held_out_reference: Path | None = None
     oracle: Path | None = None
     samples: int = 0
-    required: int = 0
-    passes: int | None = None
-    runs: int | None = None
-    characters: int = 10_000
+    required_samples: int = 0
+    max_passes: int | None = None
+    max_runs: int | None = None
+    max_characters: int = 10_000
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -74,17 +75,17 @@ class TaskFile:
         for step in self.preprocess:
             if step not in PREPROCESS:
                 raise UnknownName("preprocessing", step, PREPROCESS)
-        for name in ("held_out", "blocks", "samples", "required"):
+        for name in ("held_out", "blocks", "samples", "required_samples"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} = {getattr(self, name)}; expected 0 or more")
-        if self.characters < 1:
-            raise InputError(f"characters = {self.characters}; expected at least 1")
-        noise_of(self.noise)
+        if self.max_characters < 1:
+            raise InputError(f"max_characters = {self.max_characters}; expected at least 1")
+        make_noise(self.noise)
         sentence_reward(self.reward)
 
     @classmethod
     def read(cls, path: Path) -> TaskFile:
-        """A task from its TOML file."""
+        """Read a task from its TOML file."""
         return cls.make(read_toml(path), path)
 
     @classmethod
@@ -92,17 +93,17 @@ class TaskFile:
         check_fields(cls, table, path)
         files = {one.name for one in fields(cls) if str(one.type) == "Path | None"}
         try:
-            return cls(**{name: _made(value, path if name in files else None) for name, value in table.items()})
+            return cls(**{name: _field_value(value, path if name in files else None) for name, value in table.items()})
         except TypeError as error:
-            raise InputError('a task has a name: name = "..."', path=path) from error
+            raise InputError('a task needs a name: name = "..."', path=path) from error
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Source and reference, the held-out block last."""
+        """Source and reference of every sentence, the held-out block last."""
         yield from self._data()
         if self.held_out_source and self.held_out_reference:
-            yield from _zipped(self.held_out_source, self.held_out_reference)
+            yield from _line_pairs(self.held_out_source, self.held_out_reference)
         elif self.held_out_source or self.held_out_reference:
-            raise InputError("a held-out block of its own is two files, a source and a reference")
+            raise InputError("a held-out block in files of its own needs both: held_out_source and held_out_reference")
 
     def _data(self) -> Iterator[tuple[str, str]]:
         if self.data is not None:
@@ -112,29 +113,29 @@ class TaskFile:
             ):
                 yield segment.source, truth.references[0]
         elif self.source is not None and self.reference is not None:
-            yield from _zipped(self.source, self.reference)
+            yield from _line_pairs(self.source, self.reference)
         else:
             raise InputError("a task needs data: a source and a reference file, or one data file with both")
 
     def sentences(self) -> Iterator[TaskSentence]:
-        """The data as it is stored and served."""
+        """The sentences to store, preprocessed and with the oracle's scores."""
         reward = sentence_reward(self.reward)
         oracle = self._oracle()
         for number, (source, reference) in enumerate(self.pairs(), start=1):
             _check(source, reference, number)
-            kept = TaskSentence(
-                self._prepared(source, self.source_language), self._prepared(reference, self.target_language), None
-            )
+            source = self._preprocessed(source, self.source_language)
+            reference = self._preprocessed(reference, self.target_language)
+            sentence = TaskSentence(source, reference, None)
             if oracle is not None:
                 text = next(oracle, None)
                 if text is None:
-                    raise InputError(f"has only {number - 1} translations; expected one a sentence", path=self.oracle)
-                kept = replace(kept, oracle=reward(text, kept.reference))
-            yield kept
+                    raise InputError(f"has only {number - 1} translations; expected one per sentence", path=self.oracle)
+                sentence = replace(sentence, oracle_score=reward(text, sentence.reference))
+            yield sentence
         if oracle is not None and next(oracle, None) is not None:
-            raise InputError("has more translations than there are sentences; expected one each", path=self.oracle)
+            raise InputError("has more translations than the task has sentences", path=self.oracle)
 
-    def _prepared(self, text: str, language: str) -> str:
+    def _preprocessed(self, text: str, language: str) -> str:
         for step in PREPROCESS:
             if step in self.preprocess:
                 text = PREPROCESS[step](text, language)
@@ -144,87 +145,92 @@ class TaskFile:
         if self.oracle is None:
             return None
         with open_bytes(self.oracle) as file:
-            is_trace = is_header(file.peek(64)[:64])
+            is_trace = is_trace_start(file.peek(64)[:64])
         if is_trace:
             return (step.proposal.text for step in Trace.read(self.oracle).steps)
-        return lines(self.oracle)
+        return iter_lines(self.oracle)
 
     def row(self) -> dict[str, Any]:
-        """What is known before the data has been read."""
+        """The row of the task, before its sentences are counted."""
         return {
             "name": self.name,
             "kind": self.kind,
             "source_language": self.source_language,
             "target_language": self.target_language,
-            "passes": PASSES[self.kind] if self.passes is None else self.passes,
-            "runs": RUNS[self.kind] if self.runs is None else self.runs,
-            "characters": self.characters,
+            "max_passes": DEFAULT_PASSES[self.kind] if self.max_passes is None else self.max_passes,
+            "max_runs": DEFAULT_RUNS[self.kind] if self.max_runs is None else self.max_runs,
+            "max_characters": self.max_characters,
             "reward": self.reward,
             "noise": dict(self.noise),
             "preprocess": list(self.preprocess),
-            "oracle": self.oracle is not None,
-        } | self._extent(1, 0)
+            "has_oracle": self.oracle is not None,
+        } | self._size(1, 0)
 
-    def _extent(self, count: int, held_out: int) -> dict[str, int]:
+    def _size(self, count: int, held_out: int) -> dict[str, int]:
         layout = StreamLayout(count, held_out, self.blocks if held_out else 0)
         samples = self.samples or len(layout)
-        required = self.required or samples
+        required = self.required_samples or samples
         if samples > len(layout):
             raise InputError(f"samples = {samples}, but a pass has {len(layout)}")
         if required > samples:
-            raise InputError(f"required = {required}, but a pass has {samples} samples")
-        return {"lines": count, "held_out": held_out, "blocks": layout.blocks, "samples": samples, "required": required}
+            raise InputError(f"required_samples = {required}, but a pass has {samples} samples")
+        return {
+            "sentence_count": count,
+            "held_out": held_out,
+            "blocks": layout.blocks,
+            "samples": samples,
+            "required_samples": required,
+        }
 
-    def extent(self, count: int) -> dict[str, int]:
-        """What is known after: how long a pass is, and how the held-out block lies in it."""
-        own = sum(1 for _ in lines(self.held_out_source)) if self.held_out_source else 0
+    def size(self, count: int) -> dict[str, int]:
+        """The columns that depend on the number of sentences: length of a pass, size and number of held-out blocks."""
+        own = sum(1 for _ in iter_lines(self.held_out_source)) if self.held_out_source else 0
         if own and self.held_out:
-            raise InputError("held_out takes sentences off the data; with files of its own leave it out")
+            raise InputError("held_out takes sentences from the data; leave it out when held_out_source is given")
         if self.blocks and not (own or self.held_out):
             raise InputError("blocks = N needs a held-out block: held_out = N, or held_out_source and _reference")
-        return self._extent(count, own or self.held_out)
+        return self._size(count, own or self.held_out)
 
 
-async def create_task(store: Store, task: TaskFile, told: Callable[[int], None] = lambda count: None) -> None:
-    """Read the data into the database, a chunk at a time; `told` hears how many sentences there are so far.
+async def create_task(store: TaskStore, task: TaskFile, report: Callable[[int], None] = lambda count: None) -> None:
+    """Read the data into the database in chunks; `report` gets the number of sentences so far.
 
-    The task is invisible until all of it is there. One that fails or is interrupted leaves nothing behind that a
-    second try would trip over.
+    The task becomes visible when it is complete. After a failure or an interrupt the same call can be repeated.
     """
-    number = await store.begin_task(_unmeasured(task))
+    number = await store.begin_task(_row_without_sizes(task))
     count = 0
     try:
         for chunk in _chunks(task.sentences(), CHUNK):
             await store.add_sentences(number, count, chunk)
             count += len(chunk)
-            told(count)
-        await store.finish_task(number, task.extent(count))
+            report(count)
+        await store.finish_task(number, task.size(count))
     except BaseException:
         await store.abandon_task(task.name)
         raise
 
 
-def _unmeasured(task: TaskFile) -> dict[str, Any]:
-    return replace(task, samples=0, required=0).row()
+def _row_without_sizes(task: TaskFile) -> dict[str, Any]:
+    return replace(task, samples=0, required_samples=0).row()
 
 
-def _zipped(source: Path, reference: Path) -> Iterator[tuple[str, str]]:
-    """Two files line by line; the first line without a partner is an error."""
-    ours, theirs = lines(source), lines(reference)
-    for number, one in enumerate(ours, start=1):
-        other = next(theirs, None)
-        if other is None:
-            raise InputError(f"no partner in {reference}, which has {number - 1} lines", path=source, line=number)
-        yield one, other
-    if next(theirs, None) is not None:
-        raise InputError(f"no partner in {source}, which has {number} lines", path=reference, line=number + 1)
+def _line_pairs(source: Path, reference: Path) -> Iterator[tuple[str, str]]:
+    """The lines of two files in pairs. A line without a partner raises InputError."""
+    references, number = iter_lines(reference), 0
+    for number, text in enumerate(iter_lines(source), start=1):
+        target = next(references, None)
+        if target is None:
+            raise InputError(f"no counterpart in {reference}, which has {number - 1} lines", path=source, line=number)
+        yield text, target
+    if next(references, None) is not None:
+        raise InputError(f"no counterpart in {source}, which has {number} lines", path=reference, line=number + 1)
 
 
 def _check(source: str, reference: str, number: int) -> None:
     if not source.strip() or not reference.strip():
-        raise InputError(f"sentence {number} is empty on one side; a task needs a source and a reference for each")
+        raise InputError(f"sentence {number} has an empty source or reference; a task needs both for every sentence")
     if "\x00" in source + reference:
-        raise InputError(f"sentence {number} holds a NUL byte; expected text")
+        raise InputError(f"sentence {number} holds a NUL byte, which is not text")
 
 
 def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -233,8 +239,8 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def _made(value: Any, beside: Path | None) -> Any:
-    """A TOML value as the field wants it: a file is named as it lies beside the TOML, a list is a tuple."""
-    if beside is not None:
-        return beside.parent / str(value)
+def _field_value(value: Any, toml: Path | None) -> Any:
+    """A TOML value as a field takes it: a path relative to the TOML file, a list as a tuple."""
+    if toml is not None:
+        return toml.parent / str(value)
     return tuple(value) if isinstance(value, list) else value

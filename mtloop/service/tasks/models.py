@@ -1,4 +1,4 @@
-"""What the service talks about, apart from how it is stored and how it is sent."""
+"""Tasks, runs and submissions, independent of how they are stored and sent."""
 
 from __future__ import annotations
 
@@ -15,53 +15,50 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
-class Participant:
-    id: int
-    name: str
-    organiser: bool = False
-
-
-@dataclass(frozen=True)
 class SharedTask:
-    """A stream with its rules. `required` samples make a run one that is ranked; `characters` limits a translation."""
+    """A stream of sentences and its rules.
+
+    `samples` is the length of a pass. A run is ranked once it has `required_samples`. `max_passes` and `max_runs` are
+    limits for one run and one participant (0: none), `max_characters` for one translation.
+    """
 
     id: int
     name: str
     kind: Kind
     source_language: str
     target_language: str
-    lines: int
+    sentence_count: int
     held_out: int
     blocks: int
     samples: int
-    required: int
-    passes: int
-    runs: int
-    characters: int
+    required_samples: int
+    max_passes: int
+    max_runs: int
+    max_characters: int
     reward: str
     noise: Mapping[str, float]
     preprocess: tuple[str, ...]
-    oracle: bool
+    has_oracle: bool
     stopped: bool
-    opened: bool
+    results_open: bool
 
     @cached_property
     def layout(self) -> StreamLayout:
-        return StreamLayout(self.lines, self.held_out, self.blocks)
+        return StreamLayout(self.sentence_count, self.held_out, self.blocks)
 
     @property
     def shows_results(self) -> bool:
-        """A training task keeps its results to itself until the organiser opens them."""
-        return self.kind != "training" or self.opened
+        """Whether participants may see results. A training task hides them until the organiser opens them."""
+        return self.kind != "training" or self.results_open
 
 
 @dataclass(frozen=True)
 class Run:
-    """What of a run never changes."""
+    """The part of a run that never changes. `id_key` is the secret that seals its sentence ids."""
 
     id: int
     token: str
-    key: bytes
+    id_key: bytes
     task_id: int
     participant_id: int
     name: str
@@ -69,21 +66,23 @@ class Run:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a pass has come and what it earned: all that one more step needs to know.
+    """How far a pass of a run has come, with the sums that the next step adds to.
 
-    `score` is what the translations were worth before noise, `oracle` what the oracle earned on the same sentences.
+    `reward` is the sum of the rewards given, `score` the sum before noise, `oracle_score` the sum that the oracle
+    earned on the same sentences.
     """
 
-    lap: int = 1
+    pass_number: int = 1
     position: int = 0
     reward: float = 0.0
     score: float = 0.0
-    oracle: float = 0.0
+    oracle_score: float = 0.0
     updated: float = 0.0
 
     @property
-    def place(self) -> PassPosition:
-        return PassPosition(self.lap, self.position)
+    def pending(self) -> PassPosition:
+        """Where the next sentence stands."""
+        return PassPosition(self.pass_number, self.position)
 
     @property
     def mean_reward(self) -> float:
@@ -91,24 +90,24 @@ class RunProgress:
 
     @property
     def mean_regret(self) -> float:
-        return (self.oracle - self.score) / self.position if self.position else 0.0
+        return (self.oracle_score - self.score) / self.position if self.position else 0.0
 
 
 @dataclass(frozen=True)
 class TaskSentence:
-    """A source, what it should become, and what the oracle earned on it. It never leaves the house as it is."""
+    """A source with its reference and the oracle's score. Participants only ever get the source."""
 
     source: str
     reference: str
-    oracle: float | None
+    oracle_score: float | None
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One row: a translation and what it earned."""
+    """One translation and its reward. `score` is the reward before noise."""
 
     run_id: int
-    place: PassPosition
+    at: PassPosition
     translation: str
     reward: float
     score: float
@@ -116,7 +115,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class CheckpointSums:
-    """The sums over one appearance of the held-out block."""
+    """Sums over one occurrence of the held-out block; `statistics` are those of corpus BLEU."""
 
     block: int
     count: int
@@ -127,9 +126,9 @@ class CheckpointSums:
 
 @dataclass(frozen=True)
 class Entry:
-    """A run as a leaderboard or an organiser sees it."""
+    """A run with its owner and progress, for leaderboards and organisers."""
 
     run: Run
     participant: str
-    standing: RunProgress
+    progress: RunProgress
     checkpoints: tuple[CheckpointSums, ...] = ()

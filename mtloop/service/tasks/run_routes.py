@@ -1,4 +1,4 @@
-"""Runs: where participants spend their time."""
+"""Routes of runs: start one, get sentences, submit translations."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
 
-from mtloop.service.accounts.access import Known
-from mtloop.service.fast_routes import Fast
+from mtloop.service.fast_routes import FastRoute
+from mtloop.service.http import check_text, json_response, read_body
 from mtloop.service.problems import (
-    AWAY,
-    END,
-    NO_KEY,
+    ALREADY_TRANSLATED,
+    DATABASE_UNAVAILABLE,
+    END_OF_STREAM,
     NO_MORE_PASSES,
     NO_MORE_RUNS,
-    STOPPED,
+    TASK_STOPPED,
     TOO_LARGE,
-    TRANSLATED,
-    UNFINISHED,
+    UNFINISHED_PASS,
+    UNKNOWN_KEY,
     UNKNOWN_RUN,
     UNKNOWN_SENTENCE,
     UNKNOWN_TASK,
+    WRONG_CONTENT_TYPE,
     WRONG_ORDER,
-    WRONG_TYPE,
     Problem,
     ProblemError,
     documented,
-    invalid,
+    invalid_request,
     too_many,
 )
 from mtloop.service.state import Service, service
@@ -38,26 +38,31 @@ from mtloop.service.tasks.bodies import (
     RunList,
     SentenceBody,
     TranslationBody,
-    answer,
-    check_text,
-    given_json,
-    read_body,
-    rewarded_json,
+    result_json,
     run_json,
+    sentence_json,
 )
 from mtloop.service.tasks.models import RunProgress
-from mtloop.service.tasks.submissions import Asked, Given, HandedIn, Stale, SubmissionResult
+from mtloop.service.tasks.run_access import AuthorisedRun
+from mtloop.service.tasks.submissions import (
+    PendingSentence,
+    RewardedSubmission,
+    SentenceRequest,
+    Stale,
+    TranslationRequest,
+)
 
-T = TypeVar("T", Given, SubmissionResult)
-ALWAYS = (NO_KEY, too_many(60), AWAY)
-SENT = (TOO_LARGE, WRONG_TYPE, invalid("The body is not what the description asks for."))
-PATIENCE = 5  # how often what is known may turn out stale within one request
+T = TypeVar("T", PendingSentence, RewardedSubmission)
+Call = Callable[[AuthorisedRun], Awaitable[T | Problem | Stale]]
+ALWAYS = (UNKNOWN_KEY, too_many(60), DATABASE_UNAVAILABLE)
+WITH_BODY = (TOO_LARGE, WRONG_CONTENT_TYPE, invalid_request("The body does not match the description."))
+MAX_LOOKUPS = 5  # how often a request may find that its cached run or task is stale
 
 router = APIRouter(prefix="/v1", tags=["runs"])
 
 
 def body_of(model: type) -> dict[str, Any]:
-    """The description of a body that the route reads itself."""
+    """The OpenAPI description of a body that the route reads itself."""
     return {
         "requestBody": {
             "required": model is not NewRunBody,
@@ -70,7 +75,7 @@ def body_of(model: type) -> dict[str, Any]:
     "/tasks/{task}/runs",
     status_code=201,
     response_model=RunBody,
-    responses=documented(*ALWAYS, *SENT, UNKNOWN_TASK, NO_MORE_RUNS, STOPPED),
+    responses=documented(*ALWAYS, *WITH_BODY, UNKNOWN_TASK, NO_MORE_RUNS, TASK_STOPPED),
     openapi_extra=body_of(NewRunBody),
 )
 async def start_run(task: str, request: Request) -> Response:
@@ -79,115 +84,126 @@ async def start_run(task: str, request: Request) -> Response:
     participant = await here.access.participant(request)
     await here.limits.charge(participant.id)
     body = await read_body(request, NewRunBody, here.settings.max_body)
-    found = await here.access.task(task)
+    found = await here.run_access.task(task)
     if found.stopped:
-        raise ProblemError(STOPPED)
-    run = await here.store.add_run(found, participant, check_text(body.name, "name"))
+        raise ProblemError(TASK_STOPPED)
+    run = await here.storage.tasks.add_run(found, participant, check_text(body.name, "name"))
     if run is None:
         raise ProblemError(NO_MORE_RUNS)
-    return answer(run_json(run, RunProgress(), found), 201)
+    return json_response(run_json(run, RunProgress(), found), 201)
 
 
 @router.get("/runs", response_model=RunList, responses=documented(*ALWAYS, UNKNOWN_TASK))
 async def list_runs(request: Request, task: Annotated[str | None, Query()] = None) -> Response:
-    """Your runs, of all tasks or of one."""
+    """List your runs of all tasks, or of one."""
     here = service(request)
     participant = await here.access.participant(request)
     await here.limits.charge(participant.id)
-    only = None if task is None else await here.access.task(task)
-    tasks = {one.id: one for one in ([only] if only else await here.store.task_list())}
-    runs = await here.store.runs_of(participant, only.id if only else None)
-    return answer({"runs": [run_json(run, at, tasks[run.task_id]) for run, at in runs if run.task_id in tasks]})
+    only = None if task is None else await here.run_access.task(task)
+    tasks = {one.id: one for one in ([only] if only else await here.storage.tasks.task_list())}
+    runs = await here.storage.tasks.runs_of(participant, only.id if only else None)
+    listed = [run_json(run, progress, tasks[run.task_id]) for run, progress in runs if run.task_id in tasks]
+    return json_response({"runs": listed})
 
 
 @router.get("/runs/{run}", response_model=RunBody, responses=documented(*ALWAYS, UNKNOWN_RUN))
 async def show_run(run: str, request: Request) -> Response:
-    """How far a run has come."""
+    """Show the progress of a run."""
     here = service(request)
-    known = await _fresh(here, request, run)
-    standings, _ = await here.store.standings([known.run.id])
-    return answer(run_json(known.run, standings[known.run.id], known.task))
+    found = await _fresh_run(here, request, run)
+    progress, _ = await here.storage.tasks.progress([found.run.id])
+    return json_response(run_json(found.run, progress[found.run.id], found.task))
 
 
-@router.get("/runs/{run}/next", response_model=SentenceBody, responses=documented(*ALWAYS, UNKNOWN_RUN, END, STOPPED))
+@router.get(
+    "/runs/{run}/next",
+    response_model=SentenceBody,
+    responses=documented(*ALWAYS, UNKNOWN_RUN, END_OF_STREAM, TASK_STOPPED),
+)
 async def next_sentence(run: str, request: Request) -> Response:
-    """The sentence to translate; the same one until its translation has come."""
+    """Get the sentence to translate. It stays the same until its translation is submitted."""
     here = service(request)
 
-    async def ask(known: Known) -> Given | Problem | Stale:
-        return await here.desk.next(Asked(known.run, known.task, known.epoch))
+    async def ask(found: AuthorisedRun) -> PendingSentence | Problem | Stale:
+        return await here.submissions.next(SentenceRequest(found.run, found.task, found.version))
 
-    known = await here.access.run(request, run)
-    return answer(given_json(await _at_the_desk(here, request, known, ask)))
+    found = await here.run_access.run(request, run)
+    return json_response(sentence_json(await _with_fresh_cache(here, request, found, ask)))
 
 
 @router.post(
     "/runs/{run}/translations",
     response_model=RewardBody,
-    responses=documented(*ALWAYS, *SENT, UNKNOWN_RUN, UNKNOWN_SENTENCE, TRANSLATED, WRONG_ORDER, STOPPED),
+    responses=documented(
+        *ALWAYS, *WITH_BODY, UNKNOWN_RUN, UNKNOWN_SENTENCE, ALREADY_TRANSLATED, WRONG_ORDER, TASK_STOPPED
+    ),
     openapi_extra=body_of(TranslationBody),
 )
 async def translate(run: str, request: Request) -> Response:
-    """Hand in a translation: the reward, and the next sentence. Handing in the same again gives the same reward."""
+    """Submit a translation. Returns its reward and the next sentence. The same translation again: the same reward."""
     here = service(request)
-    known = await here.access.run(request, run)
+    found = await here.run_access.run(request, run)
     body = await read_body(request, TranslationBody, here.settings.max_body)
     text = check_text(body.translation, "translation")
-    if len(text) > known.task.characters:
+    if len(text) > found.task.max_characters:
         raise ProblemError(TOO_LARGE)
 
-    async def hand_in(known: Known) -> SubmissionResult | Problem | Stale:
-        return await here.desk.submit(HandedIn(known.run, known.task, known.epoch, body.id, text))
+    async def submit(found: AuthorisedRun) -> RewardedSubmission | Problem | Stale:
+        return await here.submissions.submit(TranslationRequest(found.run, found.task, found.version, body.id, text))
 
-    rewarded = await _at_the_desk(here, request, known, hand_in)
-    here.meters.rewards.inc()
-    return answer(rewarded_json(rewarded))
+    result = await _with_fresh_cache(here, request, found, submit)
+    here.metrics.rewards.inc()
+    return json_response(result_json(result))
 
 
 @router.post(
     "/runs/{run}/passes",
     status_code=201,
     response_model=RunBody,
-    responses=documented(*ALWAYS, UNKNOWN_RUN, NO_MORE_PASSES, UNFINISHED, STOPPED),
+    responses=documented(*ALWAYS, UNKNOWN_RUN, NO_MORE_PASSES, UNFINISHED_PASS, TASK_STOPPED),
 )
 async def start_pass(run: str, request: Request) -> Response:
-    """Start over: a mock task at any time, a dev task when the pass is done and while there are passes left."""
+    """Start the next pass: of a mock task at any time, of a dev task when the current pass is finished."""
     here = service(request)
-    known = await _fresh(here, request, run)
-    task = known.task
+    found = await _fresh_run(here, request, run)
+    task = found.task
     if task.stopped:
-        raise ProblemError(STOPPED)
+        raise ProblemError(TASK_STOPPED)
     if task.kind == "training":
         raise ProblemError(NO_MORE_PASSES)
-    started = await here.store.start_lap(known.run, task.passes, None if task.kind == "mock" else task.samples)
+    samples = None if task.kind == "mock" else task.samples
+    started = await here.storage.tasks.start_pass(found.run, task.max_passes, samples)
     if isinstance(started, Problem):
         raise ProblemError(started)
-    return answer(run_json(known.run, started, task), 201)
+    return json_response(run_json(found.run, started, task), 201)
 
 
-async def _fresh(here: Service, request: Request, run: str) -> Known:
-    known = await here.access.fresh_run(request, run)
-    await here.limits.charge(known.participant.id)
-    return known
+async def _fresh_run(here: Service, request: Request, run: str) -> AuthorisedRun:
+    found = await here.run_access.fresh_run(request, run)
+    await here.limits.charge(found.participant.id)
+    return found
 
 
-async def _at_the_desk(
-    here: Service, request: Request, known: Known, ask: Callable[[Known], Awaitable[T | Problem | Stale]]
+async def _with_fresh_cache(
+    here: Service,
+    request: Request,
+    found: AuthorisedRun,
+    ask: Callable[[AuthorisedRun], Awaitable[T | Problem | Stale]],
 ) -> T:
-    """Ask; where the asker's key or task has changed since they were looked up, look again."""
-    await here.limits.charge(known.participant.id)
-    for _ in range(PATIENCE):
-        result = await ask(known)
+    """Ask; if the cached run or task is stale, look it up again and repeat."""
+    await here.limits.charge(found.participant.id)
+    for _ in range(MAX_LOOKUPS):
+        result = await ask(found)
         if isinstance(result, Problem):
             raise ProblemError(result)
         if not isinstance(result, Stale):
             return result
-        here.forget()
-        known = await here.access.run(request, known.run.token)
-    raise ProblemError(AWAY)
+        here.clear_caches()
+        found = await here.run_access.run(request, found.run.token)
+    raise ProblemError(DATABASE_UNAVAILABLE)
 
 
-FAST = {
-    ("GET", "next"): Fast("/v1/runs/{run}/next", next_sentence),
-    ("POST", "translations"): Fast("/v1/runs/{run}/translations", translate),
+FAST_ROUTES = {
+    ("GET", "next"): FastRoute("/v1/runs/{run}/next", next_sentence),
+    ("POST", "translations"): FastRoute("/v1/runs/{run}/translations", translate),
 }

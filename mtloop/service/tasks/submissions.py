@@ -1,8 +1,10 @@
-"""Where sentences are handed out and translations handed in: the two rules of the shared task.
+"""Serving sentences and rewarding translations: the two rules of the shared task.
 
-The next source only after a translation: a run has one pending place. One reward for a place, ever: it is given in a
-transaction that holds the run's row, into a table whose key is the place. What a translation is worth is worked out
-before that transaction, so the lock is short.
+Rule 1: the next source comes only after a translation. A run has one pending position.
+Rule 2: a position is rewarded once. The reward is given in a transaction that locks the run, into a table whose primary
+key is the position.
+
+Translations are scored before that transaction, so that the lock is held for a short time.
 """
 
 from __future__ import annotations
@@ -12,164 +14,180 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from mtloop.judges.rewards import noise_of, perceived, sentence_reward, statistics
-from mtloop.service.cache import Cache
-from mtloop.service.problems import END, STOPPED, TRANSLATED, UNKNOWN_RUN, UNKNOWN_SENTENCE, WRONG_ORDER, Problem
+from mtloop.judges.rewards import add_noise, corpus_bleu_statistics, make_noise, sentence_reward
+from mtloop.service.cache import LRUCache
+from mtloop.service.database import is_outage
+from mtloop.service.problems import (
+    ALREADY_TRANSLATED,
+    END_OF_STREAM,
+    TASK_STOPPED,
+    UNKNOWN_RUN,
+    UNKNOWN_SENTENCE,
+    WRONG_ORDER,
+    Problem,
+)
 from mtloop.service.request_batches import RequestBatcher
-from mtloop.service.tasks.leaderboard import is_milestone
+from mtloop.service.tasks.leaderboard import is_curve_point
 from mtloop.service.tasks.models import CheckpointSums, Run, RunProgress, SharedTask, Submission, TaskSentence
 from mtloop.service.tasks.sealed_ids import PassPosition, seal, unseal
-from mtloop.service.tasks.store import RewardTransaction, Store, is_outage
+from mtloop.service.tasks.store import RewardTransaction, TaskStore
 from mtloop.service.tasks.tables import sentence_id
 
 
 @dataclass(frozen=True)
-class Given:
-    """A source and the id under which its translation is taken."""
+class PendingSentence:
+    """A source to translate, and the id to submit its translation under."""
 
     id: str
     source: str
 
 
 @dataclass(frozen=True)
-class SubmissionResult:
-    """What came of a translation, and what is next."""
+class RewardedSubmission:
+    """The reward for a translation, and the next sentence (None at the end of the pass)."""
 
     id: str
     reward: float
-    next: Given | None
+    next: PendingSentence | None
 
 
 @dataclass(frozen=True)
 class Stale:
-    """What was known of the asker's key or task is out of date; look again and ask again."""
+    """The cached key, run or task has changed. Look it up again and repeat the request."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Someone's request for the pending sentence, known to be theirs as of an epoch."""
+class SentenceRequest:
+    """A request for the pending sentence of a run, authorised at a cache version."""
 
     run: Run
     task: SharedTask
-    epoch: int
+    version: int
 
 
 @dataclass(frozen=True)
-class HandedIn(Asked):
-    """Someone's translation of a sentence."""
+class TranslationRequest(SentenceRequest):
+    """A request to reward the translation of a sentence."""
 
     id: str
     translation: str
 
 
 @dataclass(frozen=True)
-class Valued:
-    """A translation handed in, where it belongs, and what it is worth; None if its id is nothing."""
+class ScoredTranslation:
+    """A translation with its position and scores. `at` is None if the id is not one of the run's."""
 
-    handed: HandedIn
-    place: PassPosition | None
+    request: TranslationRequest
+    at: PassPosition | None
     score: float = 0.0
     reward: float = 0.0
-    oracle: float = 0.0
+    oracle_score: float = 0.0
     checkpoint: CheckpointSums | None = None
 
 
-Loaded: TypeAlias = Mapping[tuple[int, int], TaskSentence]
+SentenceKey: TypeAlias = tuple[int, int]  # cache version and sentence id
+LoadedSentences: TypeAlias = Mapping[SentenceKey, TaskSentence]
 
 
 @dataclass
-class _Page:
+class _PendingWrites:
     """What a transaction is going to write."""
 
-    given: dict[tuple[int, PassPosition], Submission] = field(default_factory=dict)
-    moved: dict[int, RunProgress] = field(default_factory=dict)
-    points: list[tuple[int, RunProgress]] = field(default_factory=list)
+    submissions: dict[tuple[int, PassPosition], Submission] = field(default_factory=dict)
+    progress: dict[int, RunProgress] = field(default_factory=dict)
+    curve_points: list[tuple[int, RunProgress]] = field(default_factory=list)
     checkpoints: list[tuple[int, int, CheckpointSums]] = field(default_factory=list)
 
 
 class Submissions:
-    """One for each worker process."""
+    """Serves and rewards. Each worker process has one."""
 
-    def __init__(self, store: Store, remembered: int = 20_000) -> None:
+    def __init__(self, store: TaskStore, cache_size: int = 20_000) -> None:
         self._store = store
-        # By the epoch they were read in as well: another task may take the id of one that was deleted.
-        self._sentences: Cache[tuple[int, int], TaskSentence] = Cache(remembered)
-        self._asking: RequestBatcher[Asked, Given | Problem | Stale] = RequestBatcher(self._serve, is_outage)
-        self._handing: RequestBatcher[HandedIn, SubmissionResult | Problem | Stale] = RequestBatcher(
-            self._take, is_outage
-        )
+        # The key includes the cache version: a new task may take the id of a deleted one.
+        self._sentences: LRUCache[SentenceKey, TaskSentence] = LRUCache(cache_size)
+        self._serving: RequestBatcher[SentenceRequest, PendingSentence | Problem | Stale]
+        self._serving = RequestBatcher(self._serve, is_outage)
+        self._rewarding: RequestBatcher[TranslationRequest, RewardedSubmission | Problem | Stale]
+        self._rewarding = RequestBatcher(self._reward, is_outage)
 
-    async def next(self, asked: Asked) -> Given | Problem | Stale:
+    async def next(self, request: SentenceRequest) -> PendingSentence | Problem | Stale:
         """The pending sentence."""
-        return await self._asking.ask(asked)
+        return await self._serving.submit(request)
 
-    async def submit(self, handed: HandedIn) -> SubmissionResult | Problem | Stale:
-        """The reward, now durable, and the next sentence."""
-        return await self._handing.ask(handed)
+    async def submit(self, request: TranslationRequest) -> RewardedSubmission | Problem | Stale:
+        """The reward and the next sentence. The reward is durable when this returns."""
+        return await self._rewarding.submit(request)
 
     async def drain(self) -> None:
-        await self._asking.drain()
-        await self._handing.drain()
+        await self._serving.drain()
+        await self._rewarding.drain()
 
-    def forget(self) -> None:
-        """Drop what is remembered of the data: its epoch is over."""
+    def clear_cache(self) -> None:
         self._sentences.clear()
 
-    async def _serve(self, batch: Sequence[Asked]) -> Sequence[Given | Problem | Stale]:
-        standings, epoch = await self._store.standings({asked.run.id for asked in batch})
-        places = [(asked, standings[asked.run.id].place) for asked in batch if asked.run.id in standings]
-        loaded = await self._load(places)
-        return [_served(asked, standings.get(asked.run.id), epoch, loaded) for asked in batch]
+    async def _serve(self, batch: Sequence[SentenceRequest]) -> Sequence[PendingSentence | Problem | Stale]:
+        progress, version = await self._store.progress({request.run.id for request in batch})
+        pending = [(request, progress[request.run.id].pending) for request in batch if request.run.id in progress]
+        loaded = await self._load(pending)
+        return [_served(request, progress.get(request.run.id), version, loaded) for request in batch]
 
-    async def _take(self, batch: Sequence[HandedIn]) -> Sequence[SubmissionResult | Problem | Stale]:
-        valued = await self._value(batch)
-        async with self._store.ledger() as ledger:
-            standings, epoch = await ledger.lock({handed.run.id for handed in batch})
-            page = _Page()
-            results = [await self._enter(one, standings, epoch, page, ledger) for one in valued]
-            await _write(page, ledger)
-        following = [(handed, standings[handed.run.id].place) for handed in batch if handed.run.id in standings]
-        loaded = await self._load(following)
+    async def _reward(self, batch: Sequence[TranslationRequest]) -> Sequence[RewardedSubmission | Problem | Stale]:
+        scored = await self._score(batch)
+        async with self._store.reward_transaction() as transaction:
+            progress, version = await transaction.lock({request.run.id for request in batch})
+            writes = _PendingWrites()
+            results = [await self._apply_rules(one, progress, version, writes, transaction) for one in scored]
+            await _write(writes, transaction)
+        pending = [(request, progress[request.run.id].pending) for request in batch if request.run.id in progress]
+        loaded = await self._load(pending)
         return [
             result
             if not isinstance(result, float)
-            else SubmissionResult(handed.id, result, _pending(handed, standings[handed.run.id], loaded))
-            for handed, result in zip(batch, results, strict=True)
+            else RewardedSubmission(request.id, result, _pending(request, progress[request.run.id], loaded))
+            for request, result in zip(batch, results, strict=True)
         ]
 
-    async def _value(self, batch: Sequence[HandedIn]) -> list[Valued]:
-        placed = [(handed, unseal(handed.run.key, handed.id)) for handed in batch]
-        known = [(handed, place) for handed, place in placed if place is not None]
-        loaded = await self._load(
-            known + [(handed, PassPosition(place.lap, place.position + 1)) for handed, place in known]
-        )
-        return [Valued(handed, None) if place is None else _worth(handed, place, loaded) for handed, place in placed]
+    async def _score(self, batch: Sequence[TranslationRequest]) -> list[ScoredTranslation]:
+        positions = [(request, unseal(request.run.id_key, request.id)) for request in batch]
+        known = [(request, at) for request, at in positions if at is not None]
+        following = [(request, PassPosition(at.pass_number, at.position + 1)) for request, at in known]
+        loaded = await self._load(known + following)
+        return [
+            ScoredTranslation(request, None) if at is None else _scored(request, at, loaded)
+            for request, at in positions
+        ]
 
-    async def _enter(
-        self, valued: Valued, standings: dict[int, RunProgress], epoch: int, page: _Page, ledger: RewardTransaction
+    async def _apply_rules(
+        self,
+        scored: ScoredTranslation,
+        progress: dict[int, RunProgress],
+        version: int,
+        writes: _PendingWrites,
+        transaction: RewardTransaction,
     ) -> float | Problem | Stale:
-        """Apply the rules to one translation; `standings` moves with each that is accepted."""
-        handed, place = valued.handed, valued.place
-        standing = standings.get(handed.run.id)
-        if standing is None:
+        """The reward of one translation, or why there is none. An accepted one moves `progress` on."""
+        request, at = scored.request, scored.at
+        current = progress.get(request.run.id)
+        if current is None:
             return UNKNOWN_RUN
-        if epoch != handed.epoch:
+        if version != request.version:
             return Stale()
-        if place is None:
+        if at is None:
             return UNKNOWN_SENTENCE
-        before = page.given.get((handed.run.id, place)) or await _recorded(ledger, handed.run, place, standing)
-        if before is not None:
-            return before.reward if before.translation == handed.translation else TRANSLATED
-        if handed.task.stopped:
-            return STOPPED
-        if place != standing.place:
+        earlier = writes.submissions.get((request.run.id, at)) or await _earlier(transaction, request.run, at, current)
+        if earlier is not None:
+            return earlier.reward if earlier.translation == request.translation else ALREADY_TRANSLATED
+        if request.task.stopped:
+            return TASK_STOPPED
+        if at != current.pending:
             return WRONG_ORDER
-        standings[handed.run.id] = _accept(valued, place, standing, page)
-        return valued.reward
+        progress[request.run.id] = _accept(scored, at, current, writes)
+        return scored.reward
 
-    async def _load(self, places: Iterable[tuple[Asked, PassPosition]]) -> Loaded:
-        """The sentences at these places, from what is remembered where possible; none where a task was deleted."""
-        wanted = [_key(asked, place.position) for asked, place in places if place.position < asked.task.samples]
+    async def _load(self, positions: Iterable[tuple[SentenceRequest, PassPosition]]) -> LoadedSentences:
+        """The sentences at these positions, from the cache where possible. A deleted task has none."""
+        wanted = [_key(request, at.position) for request, at in positions if at.position < request.task.samples]
         loaded = {key: known for key in wanted if (known := self._sentences.get(key)) is not None}
         missing = {key for key in wanted if key not in loaded}
         if missing:
@@ -180,73 +198,77 @@ class Submissions:
         return loaded
 
 
-def _key(asked: Asked, position: int) -> tuple[int, int]:
-    return asked.epoch, sentence_id(asked.task.id, asked.task.layout.at(position))
+def _key(request: SentenceRequest, position: int) -> SentenceKey:
+    return request.version, sentence_id(request.task.id, request.task.layout.sentence_at(position))
 
 
-def _sentence(asked: Asked, position: int, loaded: Loaded) -> TaskSentence | None:
-    """What stands at a position; None beyond the end."""
-    return loaded.get(_key(asked, position)) if position < asked.task.samples else None
+def _sentence(request: SentenceRequest, position: int, loaded: LoadedSentences) -> TaskSentence | None:
+    """The sentence at a position, or None after the end of the pass."""
+    return loaded.get(_key(request, position)) if position < request.task.samples else None
 
 
-def _pending(asked: Asked, standing: RunProgress, loaded: Loaded) -> Given | None:
-    sentence = _sentence(asked, standing.position, loaded)
-    return None if sentence is None else Given(seal(asked.run.key, standing.place), sentence.source)
+def _pending(request: SentenceRequest, progress: RunProgress, loaded: LoadedSentences) -> PendingSentence | None:
+    sentence = _sentence(request, progress.position, loaded)
+    return None if sentence is None else PendingSentence(seal(request.run.id_key, progress.pending), sentence.source)
 
 
-def _served(asked: Asked, standing: RunProgress | None, epoch: int, loaded: Loaded) -> Given | Problem | Stale:
-    if standing is None:
+def _served(
+    request: SentenceRequest, progress: RunProgress | None, version: int, loaded: LoadedSentences
+) -> PendingSentence | Problem | Stale:
+    if progress is None:
         return UNKNOWN_RUN
-    if epoch != asked.epoch:
+    if version != request.version:
         return Stale()
-    return STOPPED if asked.task.stopped else _pending(asked, standing, loaded) or END
+    return TASK_STOPPED if request.task.stopped else _pending(request, progress, loaded) or END_OF_STREAM
 
 
-def _worth(handed: HandedIn, place: PassPosition, loaded: Loaded) -> Valued:
-    sentence = _sentence(handed, place.position, loaded)
+def _scored(request: TranslationRequest, at: PassPosition, loaded: LoadedSentences) -> ScoredTranslation:
+    sentence = _sentence(request, at.position, loaded)
     if sentence is None:
-        return Valued(handed, None)
-    score = sentence_reward(handed.task.reward)(handed.translation, sentence.reference)
-    seed = f"{handed.run.key.hex()}:{place.lap}:{place.position}"
-    reward = perceived(score, noise_of(handed.task.noise), seed)
-    block = handed.task.layout.block(place.position)
+        return ScoredTranslation(request, None)
+    score = sentence_reward(request.task.reward)(request.translation, sentence.reference)
+    seed = f"{request.run.id_key.hex()}:{at.pass_number}:{at.position}"
+    reward = add_noise(score, make_noise(request.task.noise), seed)
+    block = request.task.layout.block_at(at.position)
     checkpoint = None
     if block is not None:
-        checkpoint = CheckpointSums(block, 1, reward, score, statistics(handed.translation, sentence.reference))
-    return Valued(handed, place, score, reward, sentence.oracle or 0.0, checkpoint)
+        statistics = corpus_bleu_statistics(request.translation, sentence.reference)
+        checkpoint = CheckpointSums(block, 1, reward, score, statistics)
+    return ScoredTranslation(request, at, score, reward, sentence.oracle_score or 0.0, checkpoint)
 
 
-def _accept(valued: Valued, place: PassPosition, standing: RunProgress, page: _Page) -> RunProgress:
-    run_id = valued.handed.run.id
-    page.given[run_id, place] = Submission(run_id, place, valued.handed.translation, valued.reward, valued.score)
+def _accept(scored: ScoredTranslation, at: PassPosition, current: RunProgress, writes: _PendingWrites) -> RunProgress:
+    """Note what to write for an accepted translation; return the run's new progress."""
+    run_id = scored.request.run.id
+    writes.submissions[run_id, at] = Submission(run_id, at, scored.request.translation, scored.reward, scored.score)
     moved = replace(
-        standing,
-        position=standing.position + 1,
-        reward=standing.reward + valued.reward,
-        score=standing.score + valued.score,
-        oracle=standing.oracle + valued.oracle,
+        current,
+        position=current.position + 1,
+        reward=current.reward + scored.reward,
+        score=current.score + scored.score,
+        oracle_score=current.oracle_score + scored.oracle_score,
         updated=time.time(),
     )
-    page.moved[run_id] = moved
-    if valued.checkpoint is not None:
-        page.checkpoints.append((run_id, place.lap, valued.checkpoint))
-    if is_milestone(moved.position) or moved.position == valued.handed.task.samples:
-        page.points.append((run_id, moved))
+    writes.progress[run_id] = moved
+    if scored.checkpoint is not None:
+        writes.checkpoints.append((run_id, at.pass_number, scored.checkpoint))
+    if is_curve_point(moved.position) or moved.position == scored.request.task.samples:
+        writes.curve_points.append((run_id, moved))
     return moved
 
 
-async def _recorded(
-    ledger: RewardTransaction, run: Run, place: PassPosition, standing: RunProgress
+async def _earlier(
+    transaction: RewardTransaction, run: Run, at: PassPosition, current: RunProgress
 ) -> Submission | None:
-    """What was handed in at a place before; nobody has to look when it is the pending one."""
-    return None if place >= standing.place else await ledger.recorded(run.id, place)
+    """The earlier submission at a position. The pending position has none, which saves a query."""
+    return None if at >= current.pending else await transaction.submission_at(run.id, at)
 
 
-async def _write(page: _Page, ledger: RewardTransaction) -> None:
-    if page.given:
-        await ledger.give(list(page.given.values()))
-        await ledger.advance(page.moved)
-    if page.points:
-        await ledger.keep_points(page.points)
-    if page.checkpoints:
-        await ledger.add_to_checkpoints(page.checkpoints)
+async def _write(writes: _PendingWrites, transaction: RewardTransaction) -> None:
+    if writes.submissions:
+        await transaction.insert_submissions(list(writes.submissions.values()))
+        await transaction.update_progress(writes.progress)
+    if writes.curve_points:
+        await transaction.insert_curve_points(writes.curve_points)
+    if writes.checkpoints:
+        await transaction.add_to_checkpoints(writes.checkpoints)

@@ -1,7 +1,7 @@
-"""The tables. A pass over the stream is a `lap` here: `pass` is a word of Python and of SQL's neighbours.
+"""Tables of tasks, sentences, runs and submissions. Times are seconds since 1970.
 
-Clock times are seconds since 1970. A sentence's id is its task's id and its number in one (see `sentence_id`), so
-that a list of sentences of any tasks is one `id IN (...)`.
+The id of a sentence combines its task's id and its number (see `sentence_id`), so sentences of any tasks can be read
+with one list of ids. A pass over the stream has a `pass_number`, because `pass` is a keyword of Python.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
-    BigInteger,
     Boolean,
     Column,
     Double,
@@ -18,54 +17,15 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     PrimaryKeyConstraint,
     String,
     Table,
     Text,
 )
 
-BIG = BigInteger().with_variant(Integer, "sqlite")
-STATISTICS = 10  # what corpus BLEU adds up: two lengths, four matches, four totals
+from mtloop.service.database import BIG, metadata
 
-metadata = MetaData()
-
-participants = Table(
-    "participants",
-    metadata,
-    Column("id", BIG, primary_key=True),
-    Column("name", String(80), nullable=False, unique=True),
-    Column("organiser", Boolean, nullable=False),
-    Column("created", Double, nullable=False),
-)
-
-keys = Table(
-    "keys",
-    metadata,
-    Column("hash", String(64), primary_key=True),
-    Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("created", Double, nullable=False),
-    Column("revoked", Double),
-)
-
-sessions = Table(
-    "sessions",
-    metadata,
-    Column("hash", String(64), primary_key=True),
-    Column("key_hash", ForeignKey("keys.hash", ondelete="CASCADE"), nullable=False, index=True),
-    Column("expires", Double, nullable=False),
-)
-
-allowances = Table(
-    "allowances",
-    metadata,
-    Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), nullable=False),
-    Column("span", Integer, nullable=False),
-    Column("span_number", BIG, nullable=False),
-    Column("used", BIG, nullable=False),
-    PrimaryKeyConstraint("participant_id", "span"),
-    sqlite_with_rowid=False,
-)
+STATISTICS = 10  # what corpus BLEU sums: two lengths, four numbers of matches, four totals
 
 tasks = Table(
     "tasks",
@@ -75,21 +35,21 @@ tasks = Table(
     Column("kind", String(16), nullable=False),
     Column("source_language", String(16), nullable=False),
     Column("target_language", String(16), nullable=False),
-    Column("lines", BIG, nullable=False),
+    Column("sentence_count", BIG, nullable=False),
     Column("held_out", BIG, nullable=False),
     Column("blocks", Integer, nullable=False),
     Column("samples", BIG, nullable=False),
-    Column("required", BIG, nullable=False),
-    Column("passes", Integer, nullable=False),
-    Column("runs", Integer, nullable=False),
-    Column("characters", Integer, nullable=False),
+    Column("required_samples", BIG, nullable=False),
+    Column("max_passes", Integer, nullable=False),
+    Column("max_runs", Integer, nullable=False),
+    Column("max_characters", Integer, nullable=False),
     Column("reward", String(80), nullable=False),
     Column("noise", JSON, nullable=False),
     Column("preprocess", JSON, nullable=False),
-    Column("oracle", Boolean, nullable=False),
+    Column("has_oracle", Boolean, nullable=False),
     Column("ready", Boolean, nullable=False),
     Column("stopped", Boolean, nullable=False),
-    Column("opened", Boolean, nullable=False),
+    Column("results_open", Boolean, nullable=False),
     Column("created", Double, nullable=False),
 )
 
@@ -99,7 +59,7 @@ sentences = Table(
     Column("id", BIG, primary_key=True, autoincrement=False),
     Column("source", Text, nullable=False),
     Column("reference", Text, nullable=False),
-    Column("oracle", Double),
+    Column("oracle_score", Double),
 )
 
 runs = Table(
@@ -107,49 +67,49 @@ runs = Table(
     metadata,
     Column("id", BIG, primary_key=True),
     Column("token", String(32), nullable=False, unique=True),
-    Column("key", LargeBinary(16), nullable=False),
+    Column("id_key", LargeBinary(16), nullable=False),
     Column("task_id", ForeignKey("tasks.id", ondelete="CASCADE"), nullable=False),
     Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), nullable=False),
     Column("name", String(80), nullable=False),
-    Column("lap", Integer, nullable=False),
+    Column("pass_number", Integer, nullable=False),
     Column("created", Double, nullable=False),
     Index("runs_of_participant", "participant_id", "task_id"),
     Index("runs_of_task", "task_id"),
 )
 
 
-def _of_run(name: str, place: str, *columns: Column[Any]) -> Table:
-    """A table whose rows belong to a pass of a run."""
-    key = ("run_id", "lap", place) if place else ("run_id", "lap")
-    kept: tuple[Column[Any], ...] = (
+def _table_of_passes(name: str, key: str, *columns: Column[Any]) -> Table:
+    """A table whose rows belong to a pass of a run; `key` is the rest of the primary key, if there is more."""
+    primary = ("run_id", "pass_number", key) if key else ("run_id", "pass_number")
+    first: tuple[Column[Any], ...] = (
         Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
-        Column("lap", Integer),
+        Column("pass_number", Integer),
     )
-    placed: tuple[Column[Any], ...] = (Column(place, BIG),) if place else ()
-    return Table(name, metadata, *kept, *placed, *columns, PrimaryKeyConstraint(*key), sqlite_with_rowid=False)
+    own: tuple[Column[Any], ...] = (Column(key, BIG),) if key else ()
+    return Table(name, metadata, *first, *own, *columns, PrimaryKeyConstraint(*primary), sqlite_with_rowid=False)
 
 
 def _sums() -> tuple[Column[Any], ...]:
-    return tuple(Column(name, Double, nullable=False) for name in ("reward", "score", "oracle"))
+    return tuple(Column(name, Double, nullable=False) for name in ("reward", "score", "oracle_score"))
 
 
-laps = _of_run(
-    "laps",
+passes = _table_of_passes(
+    "passes",
     "",
     Column("position", BIG, nullable=False),
     *_sums(),
     Column("started", Double, nullable=False),
     Column("updated", Double, nullable=False),
 )
-submissions = _of_run(
+submissions = _table_of_passes(
     "submissions",
     "position",
     Column("translation", Text, nullable=False),
     Column("reward", Double, nullable=False),
     Column("score", Double, nullable=False),
 )
-points = _of_run("points", "position", *_sums())
-checkpoints = _of_run(
+curve_points = _table_of_passes("curve_points", "position", *_sums())
+checkpoints = _table_of_passes(
     "checkpoints",
     "block",
     Column("count", BIG, nullable=False),
@@ -158,16 +118,9 @@ checkpoints = _of_run(
     *(Column(f"s{number}", BIG, nullable=False) for number in range(STATISTICS)),
 )
 
-epoch = Table(
-    "epoch",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("value", BIG, nullable=False),
-)
-
 
 def sentence_id(task_id: int, number: int) -> int:
-    """The id of a task's sentence: up to four thousand million sentences a task.
+    """The id of a task's sentence. A task can have up to 2^32 sentences.
 
     >>> sentence_id(1, 0), sentence_id(1, 1)
     (4294967296, 4294967297)

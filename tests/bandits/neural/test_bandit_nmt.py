@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from helpers.tiny_marian import demo_pairs
 
 from mtloop.bandits.neural.annealing import Annealing
 from mtloop.bandits.neural.bandit_nmt import BanditNMT
-from mtloop.bandits.neural.baselines import Nothing, RunningMean
+from mtloop.bandits.neural.baselines import NoBaseline, RunningMean
 from mtloop.bandits.neural.explorers import ExpectedLoss
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import (
@@ -30,7 +29,7 @@ from mtloop.core import (
 )
 from mtloop.methods.neural import make_scope
 from mtloop.methods.registry import make_learner, settings_of
-from mtloop.nmt.engine.lesson import study
+from mtloop.nmt.engine.lesson import forward_pass
 from mtloop.nmt.engine.marian import Marian
 
 PAIRS = demo_pairs()
@@ -38,8 +37,8 @@ SEGMENTS = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:8])]
 SCOPES = ["full", "top", "bias", "lasso"]
 
 
-def worth(proposal: Proposal) -> Reward:
-    """A number that depends on the translation, and on nothing else."""
+def reward_of(proposal: Proposal) -> Reward:
+    """A reward that depends only on the text of the translation."""
     return Reward(sum(proposal.text.encode()) % 11 / 10)
 
 
@@ -48,7 +47,7 @@ def learner(model: Marian, scope: str = "full", control: bool = False, **setting
 
 
 def explorer(control: bool) -> ExpectedLoss:
-    return ExpectedLoss(RunningMean() if control else Nothing())
+    return ExpectedLoss(RunningMean() if control else NoBaseline())
 
 
 def state(system: BanditNMT) -> dict[str, torch.Tensor]:
@@ -62,28 +61,28 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("control", [False, True])
 def test_the_contract(small: Marian, scope: str, control: bool) -> None:
-    annealing = Annealing(steps=8, start=0.5, decay=0.9)
-    check_learner(lambda: learner(small, scope, control=control, annealing=annealing), SEGMENTS, worth)
+    annealing = Annealing(8, annealing_start=0.5, annealing_decay=0.9)
+    check_learner(lambda: learner(small, scope, control=control, annealing=annealing), SEGMENTS, reward_of)
 
 
-def test_scope_fixed_learns_what_a_file_names(small: Marian, tmp_path: Path) -> None:
+def test_scope_fixed_learns_the_tensors_of_a_file(small: Marian, tmp_path: Path) -> None:
     name = "model.decoder.layers.1.fc1.weight"
     (tmp_path / "fixed.json").write_text(f'{{"tensors": ["{name}"]}}')
-    system = make_learner("nmt-el", small, {"scope": "fixed", "tensors": str(tmp_path / "fixed.json")})
+    system = make_learner("nmt-el", small, {"scope": "fixed", "tensors_file": str(tmp_path / "fixed.json")})
     assert isinstance(system, BanditNMT)
     system.learn(system.propose(SEGMENTS[0]), Reward(1.0))
     assert [key for key in state(system) if not key.startswith("bandit/")] == [f"dense/{name}"]
 
 
-def test_what_learning_needs_is_on_the_proposal(small: Marian) -> None:
+def test_the_memo_holds_the_data_for_learning(small: Marian) -> None:
     proposal = learner(small).propose(SEGMENTS[0])
-    assert proposal.memo["heard"] == 0
+    assert proposal.memo["rewards"] == 0
     assert proposal.probability == pytest.approx(math.exp(float(str(proposal.memo["log_probability"]))))
     assert small.target.decode(proposal.memo["tokens"]) == proposal.text  # type: ignore[arg-type]
     assert learner(small, seed=2).propose(SEGMENTS[0]).memo["draw"] != proposal.memo["draw"]
 
 
-def test_draws_change_with_what_was_heard(small: Marian) -> None:
+def test_a_draw_depends_on_the_number_of_rewards(small: Marian) -> None:
     system = learner(small)
     first = system.propose(SEGMENTS[0])
     system.learn(first, Reward(0.0))
@@ -91,7 +90,7 @@ def test_draws_change_with_what_was_heard(small: Marian) -> None:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_a_reward_makes_its_translation_likelier(small: Marian, scope: str) -> None:
+def test_a_reward_makes_its_translation_more_likely(small: Marian, scope: str) -> None:
     system = learner(small, scope)
     proposal = system.propose(SEGMENTS[1])
     before = likelihood(system, proposal)
@@ -99,7 +98,7 @@ def test_a_reward_makes_its_translation_likelier(small: Marian, scope: str) -> N
     assert likelihood(system, proposal) > before
 
 
-def test_a_reward_below_the_mean_makes_it_less_likely(small: Marian) -> None:
+def test_a_reward_below_the_mean_makes_its_translation_less_likely(small: Marian) -> None:
     system = learner(small, control=True)
     assert system.learn(system.propose(SEGMENTS[0]), Reward(0.9)).updates == 0  # it is the mean
     proposal = system.propose(SEGMENTS[1])
@@ -110,7 +109,7 @@ def test_a_reward_below_the_mean_makes_it_less_likely(small: Marian) -> None:
 
 def likelihood(system: BanditNMT, proposal: Proposal) -> float:
     ids = system.model.source.encode(proposal.segment.source)
-    return -study(system.model, ids, proposal.memo["tokens"], frozenset(), system.scope.extra_bias).loss  # type: ignore[arg-type]
+    return -forward_pass(system.model, ids, proposal.memo["tokens"], frozenset(), system.scope.extra_bias).loss  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -122,32 +121,32 @@ def likelihood(system: BanditNMT, proposal: Proposal) -> float:
         ({}, Reward(-0.01), "reward out of range"),
         ({"text": "Etwas anderes."}, Reward(0.5), "unknown proposal"),
         ({"system": "another", "memo": {}}, Reward(0.5), "unknown proposal"),
-        ({"memo": {"draw": 1, "heard": 0, "tokens": [1], "temperature": 1.0}}, Reward(0.5), "unknown proposal"),
-        ({"memo": {"draw": 1, "heard": 0, "tokens": [10**9], "temperature": 1.0}}, Reward(0.5), "unknown proposal"),
+        ({"memo": {"draw": 1, "rewards": 0, "tokens": [1], "temperature": 1.0}}, Reward(0.5), "unknown proposal"),
+        ({"memo": {"draw": 1, "rewards": 0, "tokens": [10**9], "temperature": 1.0}}, Reward(0.5), "unknown proposal"),
         ({"memo": {}}, Reward(0.5), "not drawn"),
         ({}, PostEdit("Speichern"), "learns from rewards, not from PostEdit"),
     ],
 )
-def test_what_teaches_nothing_leaves_everything_as_it_was(
+def test_a_rejected_reward_changes_nothing(
     small: Marian, change: dict[str, Any], feedback: Feedback, reason: str
 ) -> None:
     system = learner(small, control=True)
     for segment in SEGMENTS[:3]:
-        system.learn(proposal := system.propose(segment), worth(proposal))
-    before, heard = state(system), system.ledger_.rewards_.heard_
+        system.learn(proposal := system.propose(segment), reward_of(proposal))
+    before, count = state(system), system.draw_log_.rewards_.count_
     learned = system.learn(replace(system.propose(SEGMENTS[4]), **change), feedback)
     assert (learned.rejected, learned.updates) == (reason, 0)
     assert same(before, state(system))
-    assert system.ledger_.rewards_.heard_ == heard
+    assert system.draw_log_.rewards_.count_ == count
 
 
-def test_a_proposal_from_the_future_is_unknown(small: Marian) -> None:
+def test_a_proposal_with_more_rewards_than_this_learner_is_unknown(small: Marian) -> None:
     ahead, behind = learner(small), learner(small)
     ahead.learn(ahead.propose(SEGMENTS[0]), Reward(0.5))
     assert behind.learn(ahead.propose(SEGMENTS[1]), Reward(0.5)).rejected == "unknown proposal"
 
 
-def test_a_second_reward_does_not_count_even_after_a_restart(small: Marian, tmp_path: Path) -> None:
+def test_a_second_reward_is_rejected_even_after_a_restart(small: Marian, tmp_path: Path) -> None:
     system = learner(small)
     proposal = system.propose(SEGMENTS[0])
     assert system.learn(proposal, Reward(0.5)).rejected is None
@@ -160,25 +159,25 @@ def test_a_second_reward_does_not_count_even_after_a_restart(small: Marian, tmp_
     assert same(before, state(again))
 
 
-def test_equal_sources_are_rewarded_each_on_its_own(small: Marian) -> None:
+def test_equal_sources_get_separate_rewards(small: Marian) -> None:
     system = learner(small)
     twins = [system.propose(Segment(name, "Save the file.")) for name in "ab"]
     assert twins[0].text == twins[1].text
     assert [system.learn(twin, Reward(0.5)).rejected for twin in twins] == [None, None]
 
 
-def test_rewards_a_hundred_steps_late_teach_and_leave_everything_finite(small: Marian) -> None:
+def test_rewards_a_hundred_steps_late_are_learned_and_weights_stay_finite(small: Marian) -> None:
     stream = [(Segment(str(i), PAIRS[i % 20][0]), Truth((PAIRS[i % 20][1],))) for i in range(104)]
     system = learner(small, control=True)
-    steps = list(run(stream, system, lambda proposal, truth: worth(proposal), schedule=Delay(100)))
-    assert all(step.proposal.memo["heard"] == max(0, step.index - 100) for step in steps)
+    steps = list(run(stream, system, lambda proposal, truth: reward_of(proposal), schedule=Delay(100)))
+    assert all(step.proposal.memo["rewards"] == max(0, step.index - 100) for step in steps)
     assert sum(step.learned.updates for step in steps if step.learned) > 80
     assert not any(step.learned.rejected for step in steps if step.learned)
     assert all(tensor.isfinite().all() for tensor in state(system).values())
 
 
 @pytest.mark.parametrize("scope", ["full", "bias", "lasso"])
-def test_a_gradient_that_is_no_number_changes_no_weight(folder: Path, scope: str) -> None:
+def test_a_gradient_that_is_nan_changes_no_weight(folder: Path, scope: str) -> None:
     model = Marian.load(folder)
     system = learner(model, scope)
     proposal = system.propose(SEGMENTS[0])
@@ -189,7 +188,7 @@ def test_a_gradient_that_is_no_number_changes_no_weight(folder: Path, scope: str
 
 
 @pytest.mark.parametrize("source", ["", "   ", "word " * 400])
-def test_what_cannot_be_drawn_is_translated_as_it_comes(small: Marian, source: str) -> None:
+def test_empty_and_long_sources_are_translated_without_sampling(small: Marian, source: str) -> None:
     system = learner(small)
     proposal = serialisation.decode(Proposal, serialisation.encode(system.propose(Segment("1", source))))
     assert proposal.probability is None
@@ -204,40 +203,42 @@ def test_a_delta_of_another_scope_is_refused(small: Marian, tmp_path: Path) -> N
         learner(small, "bias").load(tmp_path)
 
 
-def test_annealed_draws_become_the_likeliest_and_learning_stops(small: Marian) -> None:
-    system = learner(small, annealing=Annealing(steps=10, start=0.0, decay=0.5, floor=0.01))
-    system.ledger_.rewards_.heard_ = 10**6
+def test_annealing_ends_sampling_and_learning(small: Marian) -> None:
+    system = learner(small, annealing=Annealing(10, annealing_start=0.0, annealing_decay=0.5, min_temperature=0.01))
+    system.draw_log_.rewards_.count_ = 10**6
     proposal = system.propose(SEGMENTS[2])
     assert proposal.memo["temperature"] == pytest.approx(0.01)
-    assert proposal.text == system._steady().propose(SEGMENTS[2]).text
+    assert proposal.text == system._translator().propose(SEGMENTS[2]).text
     assert system.learn(proposal, Reward(1.0)).updates == 0
 
 
 def test_methods_by_name(small: Marian) -> None:
-    plain, control = make_learner("nmt-el", small), make_learner("nmt-el-cv", small, {"scope": "bias", "steps": 100})
+    plain, control = (
+        make_learner("nmt-el", small),
+        make_learner("nmt-el-cv", small, {"scope": "bias", "stream_length": 100}),
+    )
     assert isinstance(plain, BanditNMT)
     assert isinstance(control, BanditNMT)
-    assert (type(plain.explorer.baseline), type(control.explorer.baseline)) == (Nothing, RunningMean)  # type: ignore[attr-defined]
+    assert (type(plain.explorer.baseline), type(control.explorer.baseline)) == (NoBaseline, RunningMean)  # type: ignore[attr-defined]
     assert plain.learns_from == (Reward,)
-    assert control.annealing.steps == 100
+    assert control.annealing.stream_length == 100
     with pytest.raises(UnknownName, match="known: bias, fixed, full, lasso"):
         make_learner("nmt-el", small, {"scope": "ful"})
-    with pytest.raises(InputError, match="tensors"):
-        make_learner("nmt-el", small, {"tensors": "x.json"})
+    with pytest.raises(InputError, match="tensors_file"):
+        make_learner("nmt-el", small, {"tensors_file": "x.json"})
     with pytest.raises(UnknownName, match="temperature"):
         settings_of("nmt-el", {"temprature": 1})
 
 
-def test_the_gradient_step_is_sgd(small: Marian) -> None:
-    """One unclipped step on the output bias, by hand: rate * reward * (truth - p)."""
-    system = BanditNMT(make_scope(small, "bias", 0.5), clip=0.0)
+def test_an_update_is_a_step_of_sgd(small: Marian) -> None:
+    """One unclipped step on the output bias, by hand: learning rate * reward * (one-hot - p)."""
+    system = BanditNMT(make_scope(small, "bias", 0.5), max_gradient_norm=0.0)
     proposal = system.propose(SEGMENTS[3])
     tokens: Any = proposal.memo["tokens"]
-    logits = study(small, small.source.encode(SEGMENTS[3].source), tokens, frozenset()).states
-    shares = small.logits(logits)
-    shares[:, small.target.pad] = -math.inf
-    wish = torch.nn.functional.one_hot(torch.tensor(tokens), shares.shape[1]) - shares.softmax(-1)
-    loops: Callable[[list[int]], bool] = system.limits.loops
-    kept = torch.tensor([not loops(tokens[:place]) for place in range(len(tokens))])
+    states = forward_pass(small, small.source.encode(SEGMENTS[3].source), tokens, frozenset()).states
+    logits = small.logits(states)
+    logits[:, small.target.pad] = -math.inf
+    difference = torch.nn.functional.one_hot(torch.tensor(tokens), logits.shape[1]) - logits.softmax(-1)
+    kept = torch.tensor([not system.limits.is_looping(tokens[:position]) for position in range(len(tokens))])
     system.learn(proposal, Reward(0.8))
-    torch.testing.assert_close(system.scope.extra_bias, 0.5 * 0.8 * wish[kept].sum(0), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(system.scope.extra_bias, 0.5 * 0.8 * difference[kept].sum(0), atol=1e-5, rtol=1e-4)

@@ -1,4 +1,4 @@
-"""Domain adaptation: general text that looks like the sources seen so far."""
+"""Domain adaptation: general text similar to the sources so far."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from helpers.tiny_smt import known_pairs
 
-from mtloop.bandits.neural.data_selection import cut, differences, model_of
+from mtloop.bandits.neural.data_selection import cross_entropy_differences, train_trigrams, words_of
 from mtloop.bandits.neural.domain_adaptation import DomainAdaptation
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import InputError, PostEdit, Reward, Segment, UnknownName, record
 from mtloop.core.trace import Header
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.delta import Delta
-from mtloop.nmt.engine.lesson import study
+from mtloop.nmt.engine.lesson import forward_pass
 from mtloop.nmt.engine.marian import Marian
 
 WHO = {"My sister": "Meine Schwester", "Our neighbour": "Unser Nachbar", "Nobody": "Niemand", "The mayor": "Der Chef"}
@@ -34,29 +34,29 @@ def general(tmp_path: Path) -> Path:
 
 
 def learner(model: Marian, text: Path, **settings: object) -> DomainAdaptation:
-    given = {"general": str(text), "every": 3, "select": 8, **settings}
+    given = {"general_data": str(text), "selection_interval": 3, "selected_pairs": 8, **settings}
     made = make_learner("domain-adaptation", model, given)  # type: ignore[arg-type]
     assert isinstance(made, DomainAdaptation)
     return made
 
 
-def test_the_difference_is_that_of_the_two_models() -> None:
-    domain, general = [cut(s) for s, _ in DOMAIN], [cut(s) for s, _ in OTHER + NEAR]
-    found = differences(domain, general)
+def test_domain_sentences_have_the_lowest_differences() -> None:
+    domain, general = [words_of(s) for s, _ in DOMAIN], [words_of(s) for s, _ in OTHER + NEAR]
+    found = cross_entropy_differences(domain, general)
     assert max(found[len(OTHER) :]) < min(found[: len(OTHER)])
-    assert differences(domain, general) == found
-    assert differences(domain, general, seed=2) != found
+    assert cross_entropy_differences(domain, general) == found
+    assert cross_entropy_differences(domain, general, seed=2) != found
 
 
-def test_it_is_that_of_two_models_of_as_many_sentences() -> None:
-    """Two halves of two sentences: each is judged by the model of the other."""
-    domain, general = [cut("save the file")], [cut("save the page"), cut("it rained")]
-    inside = model_of(domain)
+def test_the_difference_is_that_of_two_models_of_equal_size() -> None:
+    """Two sentences: each is scored by the model of the other one."""
+    domain, general = [words_of("save the file")], [words_of("save the page"), words_of("it rained")]
+    domain_model = train_trigrams(domain)
     expected = [
-        (model_of([general[1 - place]]).score(words) - inside.score(words)) / (len(words) + 1)
-        for place, words in enumerate(general)
+        (train_trigrams([general[1 - index]]).score(words) - domain_model.score(words)) / (len(words) + 1)
+        for index, words in enumerate(general)
     ]
-    assert differences(domain, general) == pytest.approx(expected)
+    assert cross_entropy_differences(domain, general) == pytest.approx(expected)
     assert expected[0] < 0
 
 
@@ -66,7 +66,7 @@ def test_the_contract(small: Marian, general: Path, scope: str) -> None:
     check_learner(lambda: learner(small, general, **settings), SEGMENTS, lambda proposal: Reward(0.5))
 
 
-def test_what_is_near_is_chosen_and_learned(small: Marian, general: Path) -> None:
+def test_similar_pairs_are_selected_and_learned(small: Marian, general: Path) -> None:
     system = learner(small, general)
     near = {source for source, _ in NEAR}
     pair = NEAR[5]
@@ -77,26 +77,26 @@ def test_what_is_near_is_chosen_and_learned(small: Marian, general: Path) -> Non
     assert learned[2].info == {"selected": 8}
     for source, _ in DOMAIN:
         system.learn(system.propose(Segment("", source)), Reward(0.0))
-    assert {source for source, _ in system.selected()} <= near
+    assert {source for source, _ in system.select_pairs()} <= near
     assert loss(system.learner.model, *pair) < before
 
 
 def loss(model: Marian, source: str, target: str) -> float:
-    return study(model, model.source.encode(source), model.target.encode(target), frozenset()).loss
+    return forward_pass(model, model.source.encode(source), model.target.encode(target), frozenset()).loss
 
 
-def test_no_answer_is_listened_to(small: Marian, general: Path) -> None:
-    """Rewards, however high, and corrections, whatever they say, leave the same model."""
+def test_feedback_is_ignored(small: Marian, general: Path) -> None:
+    """All rewards and corrections give the same model."""
     texts = []
-    for answer in (Reward(0.0), Reward(1.0), PostEdit("Etwas ganz anderes.")):
+    for feedback in (Reward(0.0), Reward(1.0), PostEdit("Etwas ganz anderes.")):
         system = learner(small, general)
         for segment in SEGMENTS:
-            system.learn(system.propose(segment), answer)
+            system.learn(system.propose(segment), feedback)
         texts.append([system.propose(segment).text for segment in SEGMENTS])
     assert texts[0] == texts[1] == texts[2]
 
 
-def test_broken_off_and_gone_on_with_it_is_the_same_trace(small: Marian, general: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_writes_the_same_trace(small: Marian, general: Path, tmp_path: Path) -> None:
     stream = [(Segment(str(i), source), None) for i, (source, _) in enumerate(DOMAIN[:24])]
     for name, stops in (("whole", [None]), ("parts", [5, 11, None])):
         for until in stops:
@@ -110,20 +110,20 @@ def _judge(proposal: object, truth: object) -> Reward:
     return Reward(0.5)
 
 
-def test_what_was_learned_is_a_delta_of_its_scope(small: Marian, general: Path, tmp_path: Path) -> None:
+def test_the_snapshot_is_a_delta_of_its_scope(small: Marian, general: Path, tmp_path: Path) -> None:
     system = learner(small, general)
     for segment in SEGMENTS[:3]:
         system.learn(system.propose(segment), Reward(0.5))
     system.save(tmp_path)
     plain = make_learner("full", small)
-    plain.become(Delta.read(tmp_path / "delta.safetensors"))  # type: ignore[attr-defined]
+    plain.load_delta(Delta.read(tmp_path / "delta.safetensors"))  # type: ignore[attr-defined]
     assert plain.propose(SEGMENTS[0]).text == system.propose(SEGMENTS[0]).text
 
 
-def test_a_snapshot_of_other_general_text_is_refused(small: Marian, general: Path, tmp_path: Path) -> None:
+def test_a_snapshot_with_other_general_data_is_rejected(small: Marian, general: Path, tmp_path: Path) -> None:
     learner(small, general).save(tmp_path)
     general.write_text("one\teins\n")
-    with pytest.raises(InputError, match="other general text"):
+    with pytest.raises(InputError, match="other general data"):
         learner(small, general).load(tmp_path)
     (tmp_path / "domain.json").write_text("{}")
     with pytest.raises(InputError, match="not a snapshot"):
@@ -133,19 +133,21 @@ def test_a_snapshot_of_other_general_text_is_refused(small: Marian, general: Pat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"general": ""}, "--set general=FILE"),
-        ({"general": "nowhere.tsv"}, "nowhere.tsv"),
-        ({"every": 0}, "every is 0"),
-        ({"select": 0}, "select is 0"),
-        ({"rate": -1.0}, "rate is the step size"),
-        ({"tensors": "x.json"}, "tensors is a setting of scope fixed"),
+        ({"general_data": ""}, "--set general_data=FILE"),
+        ({"general_data": "nowhere.tsv"}, "nowhere.tsv"),
+        ({"selection_interval": 0}, "selection_interval is 0"),
+        ({"selected_pairs": 0}, "selected_pairs is 0"),
+        ({"learning_rate": -1.0}, "learning_rate is 0 .* or more, not -1"),
+        ({"tensors_file": "x.json"}, "tensors_file is a setting of scope fixed"),
     ],
 )
-def test_wrong_settings_are_one_line(small: Marian, general: Path, settings: dict[str, object], message: str) -> None:
+def test_invalid_settings_raise_an_input_error(
+    small: Marian, general: Path, settings: dict[str, object], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         learner(small, general, **settings)
 
 
-def test_a_scope_that_does_not_move(small: Marian, general: Path) -> None:
+def test_scope_baseline_is_rejected(small: Marian, general: Path) -> None:
     with pytest.raises(UnknownName, match="known: bias, fixed, full, lasso, lora, top"):
         learner(small, general, scope="baseline")

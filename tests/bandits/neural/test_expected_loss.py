@@ -9,7 +9,7 @@ import torch
 from helpers.tiny_marian import write_tiny
 
 from mtloop.bandits.neural.annealing import Annealing
-from mtloop.bandits.neural.expected_loss import expected_loss, weighed
+from mtloop.bandits.neural.expected_loss import clip_lesson, expected_loss
 from mtloop.bandits.statistical.control_variate import Rewards
 from mtloop.core import InputError
 from mtloop.nmt.engine.lesson import Lesson
@@ -32,7 +32,7 @@ def loss(model: Marian, weight: float, temperature: float, bias: torch.Tensor | 
     return weight * lesson(model, weight, temperature, bias).loss * len(DRAWN)
 
 
-def written_out(found: object, shape: torch.Size) -> torch.Tensor:
+def dense_gradient(found: object, shape: torch.Size) -> torch.Tensor:
     gradient = torch.zeros(shape, dtype=torch.float64)
     for dy, x in found.products:  # type: ignore[attr-defined]
         gradient += dy.double().t() @ x.double()
@@ -43,7 +43,7 @@ def written_out(found: object, shape: torch.Size) -> torch.Tensor:
 
 
 def slope(value: Callable[[], float], tensor: torch.Tensor, direction: torch.Tensor, step: float) -> float:
-    """The central difference along a direction; the tensor is put back as it was."""
+    """The central difference along a direction; the tensor is restored."""
     kept, ends = tensor.clone(), []
     for sign in (1, -1):
         tensor.copy_(kept + sign * step * direction)
@@ -64,7 +64,7 @@ def test_every_gradient_against_finite_differences(
     checked = 0
     for name, gradient in found.items():
         tensor = model.weights[name]
-        full = written_out(gradient, tensor.shape)
+        full = dense_gradient(gradient, tensor.shape)
         direction = full + torch.randn(tensor.shape, generator=generator).double() * full.norm() / tensor.numel() ** 0.5
         direction /= direction.norm().clamp_min(1e-12)
         expected = float((full * direction).sum())
@@ -82,8 +82,8 @@ def test_the_output_bias_against_finite_differences(small: Marian) -> None:
     assert measured == pytest.approx(float(gradient.norm()), rel=0.01)
 
 
-def test_log_probabilities_are_summed_and_those_of_the_draw(small: Marian) -> None:
-    """What the search says of its draw is what the objective says of it."""
+def test_log_probabilities_are_summed_and_equal_those_of_the_search(small: Marian) -> None:
+    """Search and objective give the same log-probability of a draw."""
     encoded, limits = small.encode(small.source.encode(SOURCE)), LengthLimits()
     for seed, temperature in [(1, 1.0), (2, 0.5), (3, 1.5)]:
         found = sample(small, encoded, limits, seed, temperature)
@@ -91,14 +91,14 @@ def test_log_probabilities_are_summed_and_those_of_the_draw(small: Marian) -> No
         assert again.loss * len(found.ids) == pytest.approx(-found.log_probability, rel=1e-3)
 
 
-def test_an_end_that_was_forced_teaches_nothing(small: Marian) -> None:
+def test_a_forced_end_token_has_no_gradient(small: Marian) -> None:
     encoded, looping = small.encode(small.source.encode(SOURCE)), [7] * 4 + [0]
     found = expected_loss(small, encoded, looping, 1.0, limits=LengthLimits())
     assert found.error[4].abs().sum() == 0
     assert found.error[3].abs().sum() > 0
 
 
-def test_padding_has_no_share(small: Marian) -> None:
+def test_padding_has_no_gradient(small: Marian) -> None:
     error = lesson(small, 1.0, 1.0).error
     assert error[:, small.target.pad].abs().sum() == 0
     torch.testing.assert_close(error.sum(1), torch.zeros(len(DRAWN)), atol=1e-5, rtol=0)
@@ -108,36 +108,43 @@ def test_the_whole_gradient_is_clipped_to_one_norm(small: Marian) -> None:
     plain = lesson(small, 1.0, 1.0)
     norm = math.sqrt(sum(gradient.norm() ** 2 for gradient in plain.gradients().values()))
     assert norm > 1
-    clipped = weighed(plain, 1.0, 1.0, biased=False)
+    clipped = clip_lesson(plain, 1.0, 1.0, has_bias=False)
     assert math.sqrt(sum(g.norm() ** 2 for g in clipped.gradients().values())) == pytest.approx(1.0, rel=1e-3)
-    free = weighed(plain, 0.0, 0.5, biased=False)
-    assert math.sqrt(sum(g.norm() ** 2 for g in free.gradients().values())) == pytest.approx(norm, rel=1e-3)
-    assert free.pace == 0.5, "a scope takes it at half its rate"
+    unclipped = clip_lesson(plain, 0.0, 0.5, has_bias=False)
+    assert math.sqrt(sum(g.norm() ** 2 for g in unclipped.gradients().values())) == pytest.approx(norm, rel=1e-3)
+    assert unclipped.learning_rate_scale == 0.5, "a scope takes it at half its rate"
     torch.testing.assert_close(clipped.error, plain.error / norm)
 
 
-def test_without_control_a_reward_weighs_what_it_is() -> None:
+def test_without_control_the_advantage_is_the_reward() -> None:
     rewards = Rewards()
-    assert [rewards.weigh(value) for value in (0.2, 0.9)] == [0.2, 0.9]
-    assert rewards.heard_ == 2
+    assert [rewards.advantage(value) for value in (0.2, 0.9)] == [0.2, 0.9]
+    assert rewards.count_ == 2
 
 
-def test_annealing_is_the_papers_up_to_the_floor() -> None:
+def test_annealing_is_that_of_the_paper_down_to_the_minimum() -> None:
     """T_k = 0.99^max(k - k_start, 0) and gamma_k = gamma_(k-1) * T_k, step by step."""
-    annealing, pace = Annealing(steps=1000, start=0.54, decay=0.99, floor=0.5), 1.0
-    for heard in range(700):
-        temperature = max(0.5, 0.99 ** max(heard - 540, 0))
-        pace *= temperature
-        assert annealing.at(heard) == pytest.approx(temperature)
-        assert annealing.pace(heard) == pytest.approx(pace, rel=1e-6)
-    assert Annealing(steps=1000).pace(10**9) == 0.0
-    assert Annealing().at(10**9) == 1.0
+    annealing, scale = Annealing(1000, annealing_start=0.54, annealing_decay=0.99, min_temperature=0.5), 1.0
+    for rewards in range(700):
+        temperature = max(0.5, 0.99 ** max(rewards - 540, 0))
+        scale *= temperature
+        assert annealing.temperature_after(rewards) == pytest.approx(temperature)
+        assert annealing.learning_rate_scale(rewards) == pytest.approx(scale, rel=1e-6)
+    assert Annealing(1000).learning_rate_scale(10**9) == 0.0
+    assert Annealing().temperature_after(10**9) == 1.0
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"steps": -1}, {"start": 1.5}, {"decay": 0.0}, {"floor": 2.0}, {"temperature": 0.0}, {"temperature": math.nan}],
+    [
+        {"stream_length": -1},
+        {"annealing_start": 1.5},
+        {"annealing_decay": 0.0},
+        {"min_temperature": 2.0},
+        {"temperature": 0.0},
+        {"temperature": math.nan},
+    ],
 )
-def test_wrong_settings_are_one_line(wrong: dict[str, float]) -> None:
+def test_invalid_settings_raise_an_input_error(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         Annealing(**wrong)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Off-policy estimates: their gradients, and that they tell what a policy is worth."""
+"""Off-policy estimators: their gradients, and the accuracy of the value."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ BATCH = LoggedBatch(
     log_ratios=RNG.normal(0, 0.7, 9),
     rewards=RNG.uniform(0, 1, 9),
     predicted=RNG.uniform(0, 1, 9),
-    drawn=RNG.normal(0, 0.3, 6),
-    drawn_predicted=RNG.uniform(0, 1, 6),
+    sampled=RNG.normal(0, 0.3, 6),
+    sampled_predicted=RNG.uniform(0, 1, 6),
     control=0.7,
-    cap=math.inf,
+    max_weight=math.inf,
 )
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-@pytest.mark.parametrize("cap", [math.inf, 1.5])
-@pytest.mark.parametrize("field", ["log_ratios", "drawn"])
-def test_gradients_against_finite_differences(name: str, cap: float, field: str) -> None:
-    batch, estimator, step = replace(BATCH, cap=cap), ESTIMATORS[name], 1e-6
-    found = estimator(batch).logged if field == "log_ratios" else estimator(batch).drawn
-    if field == "drawn" and name != "doubly-controlled":
+@pytest.mark.parametrize("max_weight", [math.inf, 1.5])
+@pytest.mark.parametrize("field", ["log_ratios", "sampled"])
+def test_gradients_against_finite_differences(name: str, max_weight: float, field: str) -> None:
+    batch, estimator, step = replace(BATCH, max_weight=max_weight), ESTIMATORS[name], 1e-6
+    found = estimator(batch).logged if field == "log_ratios" else estimator(batch).sampled
+    if field == "sampled" and name != "doubly-controlled":
         assert not len(found)
         return
     measured = []
-    for place in range(len(found)):
+    for index in range(len(found)):
         ends = []
         for sign in (1, -1):
             moved = getattr(batch, field).copy()
-            moved[place] += sign * step
+            moved[index] += sign * step
             ends.append(estimator(replace(batch, **{field: moved})).value)
         measured.append((ends[0] - ends[1]) / (2 * step))
     np.testing.assert_allclose(found, measured, atol=1e-8)
@@ -56,51 +56,53 @@ def test_by_hand() -> None:
     batch = LoggedBatch(np.log([2.0, 0.5]), np.array([1.0, 0.2]))
     assert ips(batch).value == pytest.approx((2 * 1.0 + 0.5 * 0.2) / 2)
     assert reweighted(batch).value == pytest.approx((2 * 1.0 + 0.5 * 0.2) / 2.5)
-    assert ips(replace(batch, cap=1.5)).value == pytest.approx((1.5 * 1.0 + 0.5 * 0.2) / 2)
-    told = replace(batch, predicted=np.array([0.8, 0.3]), drawn=np.zeros(1), drawn_predicted=np.array([0.6]))
+    assert ips(replace(batch, max_weight=1.5)).value == pytest.approx((1.5 * 1.0 + 0.5 * 0.2) / 2)
+    predicted = replace(batch, predicted=np.array([0.8, 0.3]), sampled=np.zeros(1), sampled_predicted=np.array([0.6]))
     expected = (2 * (1.0 - 0.4) + 0.5 * (0.2 - 0.15)) / 2.5 + 0.5 * 0.6
-    assert doubly_controlled(replace(told, control=0.5)).value == pytest.approx(expected)
+    assert doubly_controlled(replace(predicted, control=0.5)).value == pytest.approx(expected)
 
 
-def test_raising_everything_pays_only_without_reweighting() -> None:
-    """The known fault of inverse propensity: a reward above zero is a reason to say anything that was logged."""
+def test_raising_all_probabilities_pays_only_without_reweighting() -> None:
+    """The known defect of inverse propensity scoring: any reward above 0 makes its translation more likely."""
     batch = LoggedBatch(np.zeros(4), np.array([0.9, 0.8, 0.9, 0.8]))
     assert ips(batch).logged.sum() > 0
     assert reweighted(batch).logged.sum() == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_what_a_policy_is_worth_is_told_by_anothers_log(name: str) -> None:
-    """Three answers, logged by one policy, judged under another: the estimate is near the truth, the mean is not."""
+def test_the_value_of_a_policy_is_estimated_from_the_log_of_another(name: str) -> None:
+    """Three actions, logged by one policy: the estimate for another is near its true value, the mean reward is not."""
     rng = np.random.default_rng(1)
-    logging, new, worth = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.3, 0.6]), np.array([0.1, 0.5, 0.9])
-    said = rng.choice(3, 4000, p=logging)
-    rewards = np.clip(worth[said] + rng.normal(0, 0.05, 4000), 0, 1)
-    guess = np.array([0.2, 0.4, 0.8])
-    asked = rng.choice(3, 4000, p=new)
-    ratios = np.log(new / logging)[said]
-    control = best_control(ratios, rewards, guess[said], math.inf)
-    batch = LoggedBatch(ratios, rewards, guess[said], np.zeros(4000), guess[asked], control)
-    assert ESTIMATORS[name](batch).value == pytest.approx(float(new @ worth), abs=0.03)
-    assert abs(float(rewards.mean()) - float(new @ worth)) > 0.3
+    logging, new, mean_rewards = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.3, 0.6]), np.array([0.1, 0.5, 0.9])
+    logged = rng.choice(3, 4000, p=logging)
+    rewards = np.clip(mean_rewards[logged] + rng.normal(0, 0.05, 4000), 0, 1)
+    prediction = np.array([0.2, 0.4, 0.8])
+    sampled = rng.choice(3, 4000, p=new)
+    ratios = np.log(new / logging)[logged]
+    control = best_control(ratios, rewards, prediction[logged], math.inf)
+    batch = LoggedBatch(ratios, rewards, prediction[logged], np.zeros(4000), prediction[sampled], control)
+    assert ESTIMATORS[name](batch).value == pytest.approx(float(new @ mean_rewards), abs=0.03)
+    assert abs(float(rewards.mean()) - float(new @ mean_rewards)) > 0.3
 
 
-def test_a_prediction_makes_the_estimate_steadier() -> None:
-    """Over many small logs the doubly controlled estimate varies less than inverse propensity does."""
+def test_a_prediction_reduces_the_variance() -> None:
+    """Over many small logs the doubly controlled estimate varies less than inverse propensity scoring."""
     rng = np.random.default_rng(2)
-    logging, new, worth = np.array([0.6, 0.4]), np.array([0.2, 0.8]), np.array([0.3, 0.9])
+    logging, new, mean_rewards = np.array([0.6, 0.4]), np.array([0.2, 0.8]), np.array([0.3, 0.9])
     values: dict[str, list[float]] = {"ips": [], "doubly-controlled": []}
     for _ in range(300):
-        said, asked = rng.choice(2, 40, p=logging), rng.choice(2, 200, p=new)
-        ratios = np.log(new / logging)[said]
-        control = best_control(ratios, worth[said], worth[said], math.inf)
-        batch = LoggedBatch(ratios, worth[said], worth[said], np.zeros(200), worth[asked], control)
+        logged, sampled = rng.choice(2, 40, p=logging), rng.choice(2, 200, p=new)
+        ratios = np.log(new / logging)[logged]
+        control = best_control(ratios, mean_rewards[logged], mean_rewards[logged], math.inf)
+        batch = LoggedBatch(
+            ratios, mean_rewards[logged], mean_rewards[logged], np.zeros(200), mean_rewards[sampled], control
+        )
         for name, found in values.items():
             found.append(ESTIMATORS[name](batch).value)
     assert np.std(values["doubly-controlled"]) < 0.5 * np.std(values["ips"])
 
 
-def test_a_prediction_learns_which_tokens_earn() -> None:
+def test_a_prediction_learns_the_rewards_of_tokens() -> None:
     prediction, rng = RewardRegression(), np.random.default_rng(3)
     tokens = [tuple(rng.integers(5, 60, 8).tolist()) for _ in range(400)]
     rewards = np.array([0.9 if 7 in one else 0.2 for one in tokens])
@@ -110,7 +112,7 @@ def test_a_prediction_learns_which_tokens_earn() -> None:
     assert best_control(np.zeros(3), np.ones(3), np.ones(3), 10.0) == 0.0
 
 
-def test_everything_has_become_impossible() -> None:
+def test_all_logged_translations_have_probability_zero() -> None:
     found = reweighted(LoggedBatch(np.full(3, -np.inf), np.ones(3)))
     assert found.value == 0.0
     assert not found.logged.any()
@@ -120,10 +122,10 @@ def test_the_table_has_intervals() -> None:
     rewards = np.array([0.2, 0.4, 0.9, 0.7, 0.1])
     before = PolicyValue(rewards, np.zeros(5), 10.0)
     after = PolicyValue(rewards, np.log([0.1, 0.5, 3.0, 2.0, 0.1]), 10.0)
-    said = table(before, after)
-    lines = {line.split("  ")[0]: line for line in said.splitlines()}
+    text = table(before, after)
+    lines = {line.split("  ")[0]: line for line in text.splitlines()}
     assert "0.4600" in lines["before"]
     assert lines["as logged"].split()[2:] == lines["before"].split()[1:]
     assert f"{float(np.array([0.1, 0.5, 3.0, 2.0, 0.1]) @ rewards / 5.7):.4f}" in lines["after"]
-    assert "after less before: +0.2" in said
-    assert "5 held-out sentences, bootstrap of 1000 samples, seed 1" in said
+    assert "after minus before: +0.2" in text
+    assert "5 held-out sentences, bootstrap of 1000 samples, seed 1" in text

@@ -5,7 +5,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import mtloop.client.Json;
 
-/** Reads a JSON value a line and writes it again, or `wrong`. */
+/** Reads one JSON value per line and writes it again, or writes `wrong` if it is invalid. */
 public final class Echo {
     public static void main(String[] arguments) throws IOException {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);

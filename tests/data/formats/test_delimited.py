@@ -1,4 +1,4 @@
-"""Tables with all the quotes, tabs and commas that sentences have."""
+"""TSV and CSV tables with quotes, tabs and commas in the sentences."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mtloop.data import parse_columns, read, stream
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\t\0"), min_size=1).filter(str.strip)
 
 
-def test_usual_names(write) -> None:
+def test_default_column_names(write) -> None:
     path = write("a.tsv", "document\tsource\tmt\tpost_edit\nhelp\tSave.\tRetten.\tSichern.\n")
     assert list(read(path)) == [(Segment("1", "Save.", {"document": "help", "mt": "Retten."}), Truth(("Sichern.",)))]
 
 
-def test_target_goes_before_post_edit(write) -> None:
+def test_target_has_priority_over_post_edit(write) -> None:
     corpus = read(write("a.tsv", "source\tpost_edit\ttarget\nSave.\tRetten.\tSichern.\n"))
     assert corpus[0][1] == Truth(("Sichern.",))
 
@@ -34,7 +34,7 @@ def test_named_columns(write) -> None:
 
 def test_ids_must_be_unique(write) -> None:
     path = write("a.tsv", "id\tsource\ttarget\nx\tSave.\tSichern.\nx\tUndo.\tZurück.\n")
-    with pytest.raises(InputError, match=f"^{path}:3: id 'x' stands on line 2 already; number the rows instead"):
+    with pytest.raises(InputError, match=f"^{path}:3: id 'x' is already used on line 2; to use row numbers as ids"):
         read(path)
     assert [segment.id for segment, _ in read(path, columns={"id": ""})] == ["1", "2"]
 
@@ -44,12 +44,12 @@ def test_ids_must_not_be_empty(write) -> None:
         read(write("a.tsv", "id\tsource\ttarget\n\tSave.\tSichern.\n"))
 
 
-def test_a_quote_in_tsv_is_a_quote(write) -> None:
+def test_quotes_in_tsv_have_no_special_meaning(write) -> None:
     path = write("a.tsv", 'source\ttarget\n"Save\t"Sichern\n5" disk\t5"-Diskette\n')
     assert [(s.source, t.references[0]) for s, t in read(path)] == [('"Save', '"Sichern'), ('5" disk', '5"-Diskette')]
 
 
-def test_quotes_in_csv_hold_commas_and_lines(write) -> None:
+def test_quoted_csv_cells_contain_commas_and_newlines(write) -> None:
     path = write("a.csv", 'source,target\r\n"Save, ""now""\r\nplease.",Sichern.\r\nUndo.\r\n')
     with pytest.raises(InputError, match=rf"^{path}:4: expected 2 cells \(source, target\), found 1$"):
         read(path)
@@ -64,16 +64,16 @@ def test_broken_csv(content: str, write) -> None:
 
 @pytest.mark.parametrize("kind", [".tsv", ".csv"])
 def test_a_cell_of_a_megabyte(kind: str, write) -> None:
-    comma = "," if kind == ".csv" else "\t"
-    corpus = read(write("a" + kind, f"source{comma}target\n{'a' * (1 << 20)}{comma}b\n"))
+    separator = "," if kind == ".csv" else "\t"
+    corpus = read(write("a" + kind, f"source{separator}target\n{'a' * (1 << 20)}{separator}b\n"))
     assert len(corpus[0][0].source) == 1 << 20
 
 
 def test_missing_column(write) -> None:
     path = write("a.tsv", "English\tGerman\nSave.\tSichern.\n")
-    with pytest.raises(InputError, match=f"^{path}:1: no column 'source'; columns here: English, German "):
+    with pytest.raises(InputError, match=f"^{path}:1: no column 'source'; the file has: English, German "):
         read(path)
-    with pytest.raises(InputError, match="no column 'target' or 'post_edit'; columns here: English, German "):
+    with pytest.raises(InputError, match="no column 'target' or 'post_edit'; the file has: English, German "):
         read(path, columns={"source": "English"})
     with pytest.raises(InputError, match="no column 'Deutsch'"):
         read(path, columns={"source": "English", "target": "Deutsch"})
@@ -81,24 +81,30 @@ def test_missing_column(write) -> None:
         read(path, columns={"source": ""})
 
 
-def test_a_file_without_header_shows_little_of_its_first_line(write) -> None:
+def test_error_for_a_missing_header_is_short(write) -> None:
     with pytest.raises(InputError) as caught:
         read(write("a.tsv", "word " * 1000 + "\u2028\tb\n"))
     assert len(str(caught.value)) < 400
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_two_columns_of_one_name(write) -> None:
-    with pytest.raises(InputError, match=":1: two columns are called 'source'; rename one"):
+def test_duplicate_column_name(write) -> None:
+    with pytest.raises(InputError, match=":1: two columns have the name 'source'; rename one"):
         read(write("a.tsv", "source\tsource\ttarget\na\tb\tc\n"))
 
 
+@pytest.mark.parametrize("name", ["empty.tsv", "empty.csv"])
+def test_a_file_of_empty_lines_has_no_header(name: str, write) -> None:
+    with pytest.raises(InputError, match="header"):
+        read(write(name, "\n"))
+
+
 def test_no_rows(write) -> None:
-    with pytest.raises(InputError, match="no translated pair in it: it has no units at all"):
+    with pytest.raises(InputError, match="no translated pair found: the file has no units"):
         read(write("a.tsv", "source\ttarget\n"))
 
 
-def test_rows_are_read_as_they_are_asked_for(write) -> None:
+def test_rows_are_read_lazily(write) -> None:
     rows = stream(write("a.tsv", "source\ttarget\nSave.\tSichern.\nbroken\n"))
     assert next(rows)[0].source == "Save."
     with pytest.raises(InputError, match=":3: expected 2 cells"):
@@ -107,14 +113,14 @@ def test_rows_are_read_as_they_are_asked_for(write) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(texts, texts), min_size=1))
-def test_what_is_written_is_read_tsv(rows: list[tuple[str, str]], write) -> None:
+def test_tsv_round_trip(rows: list[tuple[str, str]], write) -> None:
     path = write("a.tsv", "".join(f"{source}\t{target}\n" for source, target in [("source", "target"), *rows]))
     assert [(segment.source, truth.references[0]) for segment, truth in read(path)] == rows
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(texts, st.lists(texts, min_size=1).map("\n".join)), min_size=1))
-def test_what_is_written_is_read_csv(rows: list[tuple[str, str]], write) -> None:
+def test_csv_round_trip(rows: list[tuple[str, str]], write) -> None:
     buffer = io.StringIO()
     csv.writer(buffer).writerows([("source", "target"), *rows])
     path = write("a.csv", buffer.getvalue())

@@ -1,4 +1,4 @@
-"""Catalogues, with all that translators leave in them."""
+"""gettext catalogues with fuzzy, obsolete, untranslated and plural entries."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_golden(write) -> None:
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r"])
-def test_other_newlines_and_a_mark(newline: str, write) -> None:
+def test_other_newlines_and_a_byte_order_mark(newline: str, write) -> None:
     content = b"\xef\xbb\xbf" + po().replace(b"\n", newline.encode())
     assert len(read(write("a.po", content))) == len(PAIRS)
 
@@ -82,14 +82,17 @@ def test_no_header(write) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (po('msgid "Size"\nmsgstr "Größe"\n', "ISO-8859-1").replace(b"ISO-8859-1", b"UTF-8"), ":6: not in the charset"),
-        (b'msgid "Size"\nmsgstr "Gr\xf6\xdfe"\n', ":2: not in the charset it names, utf-8"),
-        (po().replace(b"UTF-8", b"klingon"), ": the header names the charset 'klingon', which is unknown"),
-        (po().replace(b"UTF-8", b"rot13"), ": the header names the charset 'rot13', which is unknown"),
+        (
+            po('msgid "Size"\nmsgstr "Größe"\n', "ISO-8859-1").replace(b"ISO-8859-1", b"UTF-8"),
+            ":6: invalid bytes for the charset utf-8",
+        ),
+        (b'msgid "Size"\nmsgstr "Gr\xf6\xdfe"\n', ":2: invalid bytes for the charset utf-8"),
+        (po().replace(b"UTF-8", b"klingon"), ": the header declares the unknown charset 'klingon'"),
+        (po().replace(b"UTF-8", b"rot13"), ": the header declares the unknown charset 'rot13'"),
         (b'msgid "a"\n\0msgstr "b"\n', ":2: NUL byte"),
         (po('msgid "Save\nmsgstr "Sichern"\n'), ":5: not readable as PO: end-of-line within string"),
         (po("Save = Sichern\n"), ":5: not readable as PO: Syntax error"),
-        (po(""), ": no translated pair in it: it has no units at all"),
+        (po(""), ": no translated pair found: the file has no units"),
     ],
 )
 def test_po_refused(content: bytes, message: str, write) -> None:
@@ -98,18 +101,18 @@ def test_po_refused(content: bytes, message: str, write) -> None:
         read(path)
 
 
-ONE, MANY = ("%d file", "%d Datei"), ("%d files", "%d Dateien")
+SINGULAR, PLURAL_PAIR = ("%d file", "%d Datei"), ("%d files", "%d Dateien")
 
 
 @pytest.mark.parametrize(
     ("header", "forms", "expected", "skipped"),
     [
-        (GERMAN, ["%d Datei", "%d Dateien"], [ONE, MANY], {}),
-        ("", ["%d Datei", "%d Dateien"], [ONE, MANY], {}),
-        (SWAPPED, ["%d Dateien", "%d Datei"], [ONE, MANY], {}),
+        (GERMAN, ["%d Datei", "%d Dateien"], [SINGULAR, PLURAL_PAIR], {}),
+        ("", ["%d Datei", "%d Dateien"], [SINGULAR, PLURAL_PAIR], {}),
+        (SWAPPED, ["%d Dateien", "%d Datei"], [SINGULAR, PLURAL_PAIR], {}),
         ('"Plural-Forms: nplurals=1; plural=0;\\n"\n', ["%d 個"], [("%d files", "%d 個")], {}),
         (POLISH, ["%d plik", "%d pliki", "%d plików"], [("%d file", "%d plik")], {"plural with several forms": 1}),
-        (GERMAN, ["%d Datei", ""], [ONE], {"untranslated": 1}),
+        (GERMAN, ["%d Datei", ""], [SINGULAR], {"untranslated": 1}),
     ],
 )
 def test_plurals(header: str, forms: list[str], expected: list, skipped: dict, write) -> None:
@@ -122,7 +125,7 @@ def test_plurals(header: str, forms: list[str], expected: list, skipped: dict, w
 
 
 @pytest.mark.parametrize("rule", ["n/0", "((((", "__import__('os')", "5"])
-def test_a_plural_rule_that_is_none(rule: str, write) -> None:
+def test_an_invalid_plural_rule(rule: str, write) -> None:
     entry = f'{PLURAL}msgstr[0] "a"\nmsgstr[1] "b"\n\nmsgid "Save"\nmsgstr "Sichern"\n'
     corpus = read(write("a.po", po(entry, header=f'"Plural-Forms: nplurals=2; plural={rule};\\n"\n')))
     assert [segment.source for segment, _ in corpus] == ["Save"]
@@ -147,7 +150,7 @@ def test_mo_in_another_charset(write) -> None:
 
 
 def overlapping(count: int = 10_000) -> bytes:
-    """A small file whose texts are all of it, over and over."""
+    """Return a small file in which every text is the whole file."""
     size = 28 + 16 * count
     return struct.pack("<Iiiiiii", 0x950412DE, 0, count, 28, 28, 0, 0) + struct.pack("<ii", size - 1, 0) * 2 * count
 
@@ -157,7 +160,7 @@ def overlapping(count: int = 10_000) -> bytes:
     [
         (b"msgid", "not an MO file"),
         (mo()[:20], "unpack"),
-        (mo()[:-9], "a text outside the file; it may have been cut short"),
+        (mo()[:-9], "a text outside the file; the file may be truncated"),
         (mo()[:16] + b"\xff" * 4 + mo()[20:], "a table outside the file"),
         (mo()[:8] + b"\xff\xff\xff\x7f" + mo()[12:], "unpack"),
         (overlapping(), "texts that overlap"),

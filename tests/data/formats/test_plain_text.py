@@ -1,4 +1,4 @@
-"""Plain text, file beside file."""
+"""Parallel plain text files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def test_three_files(write) -> None:
     assert corpus[0] == (Segment("1", "Save.", {"mt": "Retten."}), Truth(("Sichern.",)))
 
 
-def test_targets_alone(write) -> None:
+def test_targets_without_sources(write) -> None:
     assert list(read_parallel(None, write("de", "Sichern.\n"))) == pairs([""], ["Sichern."])
     assert read_parallel(None, write("de", "Ja.\n"), write("mt", "Jo.\n"))[0][0].context == {"mt": "Jo."}
 
 
-def test_empty_lines_stay_so_that_hypotheses_find_their_partners(write) -> None:
+def test_empty_lines_are_kept_for_alignment_by_line(write) -> None:
     corpus = read_parallel(write("en", "Save.\n\nUndo.\n"), write("de", "Sichern.\n\nZurück.\n"))
     assert [segment.id for segment, _ in corpus] == ["1", "2", "3"]
 
@@ -40,5 +40,5 @@ def test_different_numbers_of_lines(write) -> None:
     for paths in ([one, two], [two, one], [one, one, two]):
         with pytest.raises(InputError) as caught:
             read_aligned(*paths)
-        expected = f"{two}:4: no partner in {one}: {two} has 5 lines, {one} has 3; expected as many in each"
+        expected = f"{two}:4: {two} has 5 lines, but {one} has 3; expected the same number of lines"
         assert str(caught.value) == expected

@@ -1,4 +1,4 @@
-"""The contract, run over every reader and every packing; and bytes that no format ever had."""
+"""The reader contract for every reader and every compression; damaged and random bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_contract(kind: str, packing: str, write) -> None:
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_stream_gives_what_read_gives(kind: str, write) -> None:
+def test_stream_and_read_return_the_same_pairs(kind: str, write) -> None:
     path = write(f"menu{kind.upper()}", SAMPLES[kind])
     assert list(stream(path)) == list(read(path))
 
@@ -48,26 +48,26 @@ def test_any_bytes_are_read_or_refused(kind: str, content: bytes, write) -> None
 
 @st.composite
 def damaged(draw: st.DrawFn, content: bytes) -> bytes:
-    """A good file with a few stretches of it replaced."""
+    """Return a valid file with a few byte ranges replaced."""
     for _ in range(draw(st.integers(1, 4))):
-        begin = draw(st.integers(0, len(content)))
-        end = draw(st.integers(begin, min(len(content), begin + 8)))
-        content = content[:begin] + draw(st.binary(max_size=8)) + content[end:]
+        start = draw(st.integers(0, len(content)))
+        end = draw(st.integers(start, min(len(content), start + 8)))
+        content = content[:start] + draw(st.binary(max_size=8)) + content[end:]
     return content
 
 
-def test_unknown_suffix_lists_the_known(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"talk.docx: unknown kind of file '.docx'; known: .tsv, .csv, .tmx"):
+def test_unknown_suffix_lists_the_known_suffixes(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"talk.docx: unknown file type '.docx'; known: .tsv, .csv, .tmx"):
         read(tmp_path / "talk.docx")
 
 
-def test_a_new_format_is_a_line_in_the_dict(write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_format_is_an_entry_in_the_registry(write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(READERS, ".psv", lambda request: iter(read(request.path.with_suffix(".tsv"))))
     write("menu.tsv", SAMPLES[".tsv"])
     assert len(read(write("menu.psv", b""))) == len(PAIRS)
 
 
-def test_a_corpus_is_a_sequence_that_says_what_it_lacks(write) -> None:
+def test_a_corpus_is_a_sequence_and_reports_skipped_units(write) -> None:
     corpus = read(write("some.tsv", "source\ttarget\nSave.\t\n\tSichern.\nUndo.\tZurück.\n"))
     assert isinstance(corpus, Corpus)
     assert str(corpus) == "1 pair, 2 skipped (1 empty source, 1 untranslated)"
@@ -75,12 +75,12 @@ def test_a_corpus_is_a_sequence_that_says_what_it_lacks(write) -> None:
     assert corpus[:1] == corpus.items
 
 
-def test_the_check_catches_a_reader_that_lets_things_pass(write) -> None:
-    with pytest.raises(AssertionError, match="without a word"):
+def test_the_contract_check_catches_a_reader_that_accepts_invalid_files(write) -> None:
+    with pytest.raises(AssertionError, match="was read without an error"):
         assert_refused(lambda path: [], write("a.tsv", b""))
 
 
-def test_importing_the_room_imports_no_parser() -> None:
+def test_importing_the_package_imports_no_parser() -> None:
     heavy = "{'lxml', 'translate', 'zstandard', 'numpy'}"
     code = f"import sys, mtloop.data; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

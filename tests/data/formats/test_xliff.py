@@ -1,4 +1,4 @@
-"""XLIFF of both generations."""
+"""XLIFF 1.2 and 2.x."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNITS2 = """
 """
 
 
-def test_golden_1(write) -> None:
+def test_golden_version_1(write) -> None:
     corpus = read(write("a.xlf", xliff1(UNITS1)))
     assert list(corpus) == [
         (Segment("1", "Press Save or F2.", {"document": "menu.html"}), Truth(("Drücken Sie Sichern oder F2.",))),
@@ -45,7 +45,7 @@ def test_golden_1(write) -> None:
     assert corpus.skipped == {"untranslated": 2, "fuzzy": 1, "not to be translated": 1}
 
 
-def test_golden_2(write) -> None:
+def test_golden_version_2(write) -> None:
     corpus = read(write("a.xliff", xliff2(UNITS2)))
     assert list(corpus) == [
         (Segment("1", "Press Save.", {"document": "menu"}), Truth(("Drücken Sie Sichern.",))),
@@ -62,7 +62,7 @@ def test_later_versions(version: str, write) -> None:
     assert len(read(write("a.xlf", content))) == len(PAIRS)
 
 
-def test_several_files_are_documents(write) -> None:
+def test_each_file_element_is_a_document(write) -> None:
     second = b'</file><file original="edit.html" source-language="en" target-language="fr"><body>'
     body = unit1("Save.", "Sichern.") + "SECOND" + unit1("Undo.", "Annuler.")
     path = write("a.xlf", xliff1(body).replace(b"SECOND", b"</body>" + second))
@@ -72,7 +72,7 @@ def test_several_files_are_documents(write) -> None:
     assert only.skipped == {"in other languages": 1}
 
 
-def test_languages_of_2(write) -> None:
+def test_languages_of_version_2(write) -> None:
     path = write("a.xlf", xliff2())
     assert len(read(path, source_lang="EN", target_lang="de-AT")) == len(PAIRS)
     with pytest.raises(InputError, match="3 in other languages"):
@@ -94,9 +94,9 @@ def test_entities_are_refused(content: bytes, write) -> None:
     [
         (b"<tmx/>", ": the root element is <tmx>; expected <xliff>"),
         (xliff1()[:-10], ":1: not well-formed XML"),
-        (xliff2(segment2("Save.", "")), ": no translated pair in it: 1 skipped \\(1 untranslated\\)"),
-        (b'<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0"/>', ": no translated pair in it"),
-        (b'<xliff version="2.0"/>', ": the root has no default namespace; expected xmlns='urn:oasis"),
+        (xliff2(segment2("Save.", "")), ": no translated pair found: 1 skipped \\(1 untranslated\\)"),
+        (b'<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0"/>', ": no translated pair found"),
+        (b'<xliff version="2.0"/>', ": <xliff> has no default namespace; expected xmlns='urn:oasis"),
         (b'<xliff version="7"/>', ": XLIFF version '7'; expected 1.2 or 2.x"),
         (b"<xliff><a/></xliff>", ": not readable as XLIFF"),
     ],

@@ -1,4 +1,4 @@
-"""The noun: a grid with holes."""
+"""`Ratings`: a grid of scores with missing values."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from mtloop.data.ratings.builder import HUMAN, RatingsBuilder
 
 @pytest.fixture
 def ratings() -> Ratings:
-    sheet = RatingsBuilder()
-    sheet.add(HUMAN, "OPPO.1", "1", 80.0)
-    sheet.add(HUMAN, "HUMAN-A", "2", 90.0)
-    sheet.add("chrF", "OPPO.1", "2", 0.5)
-    sheet.sources["1"], sheet.references["1"], sheet.documents["1"] = "Save.", ("Sichern.",), "help"
-    sheet.hypotheses["OPPO.1"]["1"] = "Retten."
-    return sheet.ratings()
+    builder = RatingsBuilder()
+    builder.add(HUMAN, "OPPO.1", "1", 80.0)
+    builder.add(HUMAN, "HUMAN-A", "2", 90.0)
+    builder.add("chrF", "OPPO.1", "2", 0.5)
+    builder.sources["1"], builder.references["1"], builder.documents["1"] = "Save.", ("Sichern.",), "help"
+    builder.hypotheses["OPPO.1"]["1"] = "Retten."
+    return builder.ratings()
 
 
-def test_a_cell_that_nobody_rated_is_nan(ratings: Ratings) -> None:
+def test_a_cell_without_a_score_is_nan(ratings: Ratings) -> None:
     assert ratings.systems == ("OPPO.1", "HUMAN-A")
     assert ratings.segments == ("1", "2")
     np.testing.assert_array_equal(ratings.scores, [[80, math.nan], [math.nan, 90]])
     assert ratings.coverage == 0.5
 
 
-def test_of_a_segment(ratings: Ratings) -> None:
-    assert ratings.of("2") == {"HUMAN-A": 90.0}
+def test_segment_scores(ratings: Ratings) -> None:
+    assert ratings.segment_scores("2") == {"HUMAN-A": 90.0}
 
 
 def test_unknown_names(ratings: Ratings) -> None:
     with pytest.raises(UnknownName, match="unknown segment '3'; known: 1, 2"):
-        ratings.of("3")
+        ratings.segment_scores("3")
     with pytest.raises(UnknownName, match=r"unknown system 'OPO.1'; .*known: HUMAN-A, OPPO.1"):
         ratings.only(["OPO.1"])
 
@@ -62,8 +62,8 @@ def test_grids_cannot_be_changed(ratings: Ratings) -> None:
 
 
 def test_several_scores_of_a_cell_are_averaged() -> None:
-    sheet = RatingsBuilder()
+    builder = RatingsBuilder()
     for value in (1.0, 2.0, 6.0):
-        sheet.add(HUMAN, "a", "1", value)
-    assert sheet.ratings().of("1") == {"a": 3.0}
-    assert sheet.ratings().notes == ("1 cells have more than one human score; the mean was taken",)
+        builder.add(HUMAN, "a", "1", value)
+    assert builder.ratings().segment_scores("1") == {"a": 3.0}
+    assert builder.ratings().notes == ("1 cells have more than one human score; the mean was used",)

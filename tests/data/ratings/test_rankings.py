@@ -1,4 +1,4 @@
-"""Official results."""
+"""Official system scores of WMT."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def test_column_human(write) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("SYS SID RAW.SCR Z.SCR N \na 1 2 3 4 \n", ":1: columns SYS, SID, .* expected RAW.SCR Z.SCR N SYS"),
+        ("SYS SID RAW.SCR Z.SCR N \na 1 2 3 4 \n", ":1: the columns are SYS, SID, .* expected RAW.SCR Z.SCR N SYS"),
         (WMT20 + "1 2 3\n", ":5: expected 5 cells, found 3"),
         (WMT20 + "1 NaN 3 c 5\n", ":5: score 'NaN' is not a finite number"),
-        (WMT20 + "1 2 3 a.1 5\n", ":5: system 'a.1' has a score already"),
+        (WMT20 + "1 2 3 a.1 5\n", ":5: system 'a.1' already has a score"),
     ],
 )
 def test_refused(content: str, message: str, write) -> None:
@@ -36,20 +36,20 @@ def test_refused(content: str, message: str, write) -> None:
         read_ranking(path)
 
 
-def test_a_score_that_is_not_there(write) -> None:
+def test_an_unknown_score(write) -> None:
     with pytest.raises(InputError, match="unknown score 'zz'; did you mean 'z'"):
         read_ranking(write("sys.csv", WMT20), score="zz")
 
 
 @pytest.mark.parametrize("content", [WMT20, WMT19])
-def test_is_no_table_of_ratings(content: str, write) -> None:
-    with pytest.raises(InputError, match="one score a system, no ratings of segments; read it with read_ranking"):
+def test_read_ratings_refuses_a_ranking(content: str, write) -> None:
+    with pytest.raises(InputError, match="one score per system, not ratings of segments; use read_ranking"):
         read_ratings(write("sys.csv", content))
 
 
-def test_any_column_can_be_ranked_by_and_a_wrong_one_answers_with_those_there(write) -> None:
+def test_any_column_can_be_ranked_and_an_unknown_column_lists_the_existing_ones(write) -> None:
     path = write("sys.csv", WMT20)
     assert list(read_ranking(path, column="N.ALL")) == ["a.1", "HUMAN-A", "b.2"]
     assert list(read_ranking(write("old.csv", WMT19), column="TER")) == ["a.1", "b.2"]
-    with pytest.raises(InputError, match=r"no column 'SCR'; columns here: RAW\.SCR"):
+    with pytest.raises(InputError, match=r"no column 'SCR'; the file has: RAW\.SCR"):
         read_ranking(path, column="SCR")

@@ -1,4 +1,4 @@
-"""Every kind of file that human ratings come in."""
+"""Every file format of human ratings."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def test_wmt21(write) -> None:
     assert ratings.references["9"] == ("No",)
     assert ratings.hypotheses["b.2"] == {"9": "Nay"}
     assert ratings.notes == ()
-    assert read_ratings(write("da.tsv", WMT21), score="z").of("10") == {"a.1": 1.5}
+    assert read_ratings(write("da.tsv", WMT21), score="z").segment_scores("10") == {"a.1": 1.5}
 
 
 def test_long_table(write) -> None:
     ratings = read_ratings(write("long.tsv", LONG))
     assert ratings.segments == ("second", "first")
-    assert ratings.of("second") == {"a": 3.0}
-    assert ratings.of("first") == {}
+    assert ratings.segment_scores("second") == {"a": 3.0}
+    assert ratings.segment_scores("first") == {}
     np.testing.assert_array_equal(ratings.metrics["comet"], [[0.5, -0.25]])
     np.testing.assert_array_equal(ratings.metrics["chrF"], [[NAN, 40]])
     assert ratings.references == {"second": ("Nein.", "Nee."), "first": ("Ja.",)}
@@ -69,18 +69,18 @@ def test_long_table(write) -> None:
     assert ratings.notes == ("columns without numbers left out: comment, empty",)
 
 
-def test_a_column_of_another_name(write) -> None:
+def test_human_scores_in_another_column(write) -> None:
     ratings = read_ratings(write("long.csv", "system,segment,stars,raw\na,1,5,70\n"), score="stars")
-    assert ratings.of("1") == {"a": 5.0}
+    assert ratings.segment_scores("1") == {"a": 5.0}
     assert ratings.metrics == {}
 
 
 def test_a_column_without_a_name_is_a_row_number(write) -> None:
     ratings = read_ratings(write("frame.csv", ",system,segment,score\n0,a,1,5\n"))
-    assert (ratings.of("1"), ratings.metrics) == ({"a": 5.0}, {})
+    assert (ratings.segment_scores("1"), ratings.metrics) == ({"a": 5.0}, {})
 
 
-def test_segments_with_endless_numbers(write) -> None:
+def test_segment_names_with_very_long_numbers(write) -> None:
     long = "1" * 5000
     assert read_ratings(write("da.csv", DA + f"a.1 {long} 1 1 1 \n")).segments == ("10", "9", long)
 
@@ -88,28 +88,30 @@ def test_segments_with_endless_numbers(write) -> None:
 def test_no_human_scores(write) -> None:
     ratings = read_ratings(write("long.tsv", "system\tseg_id\tcomet\na\t1\t0.5\n"))
     assert ratings.coverage == 0
-    assert ratings.notes == ("no human scores in it",)
+    assert ratings.notes == ("no human scores found",)
 
 
-def test_texts_that_differ_are_remarked_upon(write) -> None:
+def test_different_texts_of_a_segment_add_a_note(write) -> None:
     table = "system\tsegment\tscore\tsource\na\t1\t1\tYes.\nb\t1\t2\tNo.\n"
     ratings = read_ratings(write("long.tsv", table))
     assert ratings.sources == {"1": "Yes."}
-    assert ratings.notes == ("1 segments have texts that differ from row to row; the first was taken",)
+    assert ratings.notes == ("1 segments have different texts in different rows; the first was used",)
 
 
 def test_repeated_rows_are_averaged(write) -> None:
     ratings = read_ratings(write("da.csv", DA + "a.1 9 70 0.5 1 \n"))
-    assert ratings.of("9") == {"a.1": 65.0, "HUMAN-A": 90.0}
-    assert ratings.notes == ("1 cells have more than one human score; the mean was taken",)
+    assert ratings.segment_scores("9") == {"a.1": 65.0, "HUMAN-A": 90.0}
+    assert ratings.notes == ("1 cells have more than one human score; the mean was used",)
 
 
 def test_several_language_pairs(write) -> None:
     table = "lp\tsystem\tsegment\tscore\nen-de\ta\t1\t1\nen-fr\ta\t1\t3\n"
-    with pytest.raises(InputError, match=r":3: a second language pair \(en-de, en-fr\); choose one with lp"):
+    with pytest.raises(
+        InputError, match=r":3: several language pairs \(en-de, en-fr\); choose one with --language-pair"
+    ):
         read_ratings(write("long.tsv", table))
-    assert read_ratings(write("long.tsv", table), lp="en-fr").of("1") == {"a": 3.0}
-    with pytest.raises(InputError, match="no rows of 'en-it'; language pairs here: en-de, en-fr"):
+    assert read_ratings(write("long.tsv", table), lp="en-fr").segment_scores("1") == {"a": 3.0}
+    with pytest.raises(InputError, match="no rows of 'en-it'; the file has: en-de, en-fr"):
         read_ratings(write("long.tsv", table), lp="en-it")
 
 
@@ -124,13 +126,13 @@ LONG_HEAD = "system\tsegment\tscore\tcomet\n"
         ("da.csv", DA + "a.1 11 good 0 1\n", ":5: score 'good' is not a finite number"),
         ("da.csv", DA + "a.1 11 1_0 0 1\n", ":5: score '1_0' is not a finite number"),
         ("da.csv", DA + "a.1 11 1\n", r":5: expected 5 cells \(SYS, SID, RAW.SCR, Z.SCR, N\), found 3"),
-        ("da.csv", "SYS SID N\na 1 2\n", ":1: no column 'RAW.SCR'; columns here: SYS, SID, N"),
-        ("da.csv", "SYS SID RAW.SCR Z.SCR N \n", ":2: a header and no rows"),
+        ("da.csv", "SYS SID N\na 1 2\n", ":1: no column 'RAW.SCR'; the file has: SYS, SID, N"),
+        ("da.csv", "SYS SID RAW.SCR Z.SCR N \n", ":2: the file has a header but no rows"),
         ("mqm.tsv", MQM + "b nan 4\n", ":6: score 'nan' is not a finite number"),
         ("long.tsv", LONG_HEAD + "a\t1\tx\t1\n", ":2: score 'x' is not a finite number"),
         ("long.tsv", LONG_HEAD + "a\t1\t1\t1\na\t2\t1\tx\n", ":3: comet 'x' is not a finite number"),
         ("long.tsv", LONG_HEAD + "a\t1\t1\tnan\n", ":2: comet 'nan' is not a finite number"),
-        ("long.tsv", LONG_HEAD + "a\t\t1\t1\n", ":2: a row without a system or a segment"),
+        ("long.tsv", LONG_HEAD + "a\t\t1\t1\n", ":2: the row has no system or no segment"),
         ("long.tsv", LONG_HEAD + "a\t1\t1\n", ":2: expected 4 cells"),
         ("long.tsv", "name\tsegment\tscore\n", ":1: no column 'system'"),
         ("long.tsv", "system\tscore\n", ":1: no column 'segment' or 'seg_id'"),
@@ -148,11 +150,11 @@ def test_refused(name: str, content: str, message: str, write) -> None:
     ("name", "content", "score", "message"),
     [
         ("da.csv", DA, "zz", "unknown score 'zz'; did you mean 'z'?"),
-        ("mqm.tsv", MQM, "z", "MQM averages have one kind of score; leave out 'z'"),
+        ("mqm.tsv", MQM, "z", "MQM files have only one score; remove score='z'"),
         ("long.tsv", LONG, "stars", "no column 'stars'"),
     ],
 )
-def test_a_score_that_is_not_there(name: str, content: str, score: str, message: str, write) -> None:
+def test_an_unknown_score(name: str, content: str, score: str, message: str, write) -> None:
     with pytest.raises(InputError, match=message.replace("?", r"\?")):
         read_ratings(write(name, content), score=score)
 
@@ -162,8 +164,8 @@ def test_a_score_that_is_not_there(name: str, content: str, score: str, message:
 @given(data=st.data())
 def test_damaged_bytes_are_read_or_refused(name: str, content: str, data: st.DataObject, write) -> None:
     raw = content.encode()
-    begin = data.draw(st.integers(0, len(raw)))
-    path = write(name, raw[:begin] + data.draw(st.binary(max_size=9)) + raw[begin + data.draw(st.integers(0, 9)) :])
+    start = data.draw(st.integers(0, len(raw)))
+    path = write(name, raw[:start] + data.draw(st.binary(max_size=9)) + raw[start + data.draw(st.integers(0, 9)) :])
     try:
         ratings = read_ratings(path)
     except InputError as error:
@@ -175,7 +177,7 @@ def test_damaged_bytes_are_read_or_refused(name: str, content: str, data: st.Dat
     assert len(message.splitlines()) == 1
 
 
-def test_read_ratings_is_offered_by_the_room() -> None:
+def test_read_ratings_is_exported_by_the_package() -> None:
     import mtloop.data
 
     assert mtloop.data.read_ratings is read_ratings

@@ -1,4 +1,4 @@
-"""Our Marian is Hugging Face's Marian: the same ids, logits, tokens and gradients."""
+"""The engine equals Hugging Face's Marian: the same ids, logits, tokens and gradients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helpers.tiny_marian import demo_pairs
 from transformers import MarianMTModel, MarianTokenizer
 
 from mtloop.core import InputError
-from mtloop.nmt.engine.lesson import log_probability, study
+from mtloop.nmt.engine.lesson import forward_pass, log_probability
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.search import UNLIMITED, LengthLimits, beam, greedy, sample
 from mtloop.nmt.engine.weights import LOGITS_BIAS
@@ -55,7 +55,7 @@ def test_the_tokens_of_generate(tiny: Tiny, marian: Marian, beams: int) -> None:
     for source, _ in PAIRS[:40]:
         ids = marian.source.encode(source)
         theirs = tiny[1].generate(torch.tensor([ids]), num_beams=beams, do_sample=False, max_length=31)[0].tolist()[1:]
-        limits = LengthLimits(factor=0, slack=30, repeats=10**6)
+        limits = LengthLimits(factor=0, slack=30, max_repeats=10**6)
         ours = greedy(marian, ids, limits) if beams == 1 else beam(marian, ids, beams, limits)[0]
         assert list(ours.ids) == theirs
         ended += theirs[-1] == marian.target.end
@@ -63,26 +63,28 @@ def test_the_tokens_of_generate(tiny: Tiny, marian: Marian, beams: int) -> None:
 
 
 def test_gradients(tiny: Tiny, marian: Marian) -> None:
-    """Every tensor: the thin product written out, and its norm without writing it out."""
+    """For every tensor: the full gradient, and its norm from the factored form."""
     ids, wanted = marian.source.encode(PAIRS[4][0]), marian.target.encode(PAIRS[4][1])
     tiny[1].zero_grad()
     tiny[1](input_ids=torch.tensor([ids]), labels=torch.tensor([wanted])).loss.backward()
-    gradients = study(marian, ids, wanted, all_names(marian.weights)).gradients()
+    gradients = forward_pass(marian, ids, wanted, all_names(marian.weights)).gradients()
     names = {name for name, _ in tiny[1].named_parameters() if "position" not in name}
     assert len(gradients) == len(names)
     for name, parameter in tiny[1].named_parameters():
         if "position" in name:
             continue
-        ours = gradients[marian.weights.table("model.encoder.embed_tokens.weight") if "shared" in name else name]
+        ours = gradients[
+            marian.weights.canonical_name("model.encoder.embed_tokens.weight") if "shared" in name else name
+        ]
         norm = ours.norm()
-        written = torch.zeros_like(parameter)
-        ours.subtract(written, -1.0)
+        full = torch.zeros_like(parameter)
+        ours.subtract_from(full, -1.0)
         assert parameter.grad is not None
-        torch.testing.assert_close(written, parameter.grad, atol=1e-5, rtol=1e-3)
+        torch.testing.assert_close(full, parameter.grad, atol=1e-5, rtol=1e-3)
         assert norm == pytest.approx(float(parameter.grad.norm()), rel=1e-3, abs=1e-6)
 
 
-def test_log_probability_is_what_the_search_says(marian: Marian) -> None:
+def test_log_probability_equals_that_of_the_search(marian: Marian) -> None:
     ids = marian.source.encode(PAIRS[3][0])
     found = greedy(marian, ids, LengthLimits(slack=10))
     assert log_probability(marian, ids, list(found.ids)) == pytest.approx(found.log_probability, abs=1e-3)
@@ -91,7 +93,7 @@ def test_log_probability_is_what_the_search_says(marian: Marian) -> None:
     assert log_probability(marian, ids, list(best[1].ids)) == pytest.approx(best[1].log_probability, abs=1e-3)
 
 
-def test_sampling_is_of_the_model_and_repeatable(small: Marian) -> None:
+def test_sampling_follows_the_model_and_is_reproducible(small: Marian) -> None:
     ids = small.source.encode("Open")
     with torch.no_grad():
         logits = small.logits(small.decode(small.encode(ids), [0]).states)[0]
@@ -104,21 +106,21 @@ def test_sampling_is_of_the_model_and_repeatable(small: Marian) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["Öff", "Öffnen", "Öffnen Sie den Ber", "Wählen Sie "])
-def test_a_completion_begins_as_the_translator_did(small: Marian, prefix: str) -> None:
+def test_a_completion_begins_with_the_prefix(small: Marian, prefix: str) -> None:
     found = greedy(small, small.source.encode("Open the pane."), LengthLimits(), prefix=prefix)
     assert small.target.decode(found.ids).startswith(prefix.strip())
 
 
-def test_limits_end_what_would_go_on(small: Marian) -> None:
+def test_limits_end_endless_output(small: Marian) -> None:
     small.weights[LOGITS_BIAS][small.target.end] = -100.0
     ids = small.source.encode("Save")
-    assert len(greedy(small, ids, LengthLimits(factor=1, slack=5, repeats=10**6)).ids) == len(ids) + 5
-    looped = greedy(small, ids, LengthLimits(factor=0, slack=400, phrase=400, repeats=2)).ids
-    assert len(looped) < 400 or not LengthLimits(phrase=400, repeats=2).loops(looped)
+    assert len(greedy(small, ids, LengthLimits(factor=1, slack=5, max_repeats=10**6)).ids) == len(ids) + 5
+    looped = greedy(small, ids, LengthLimits(factor=0, slack=400, max_phrase=400, max_repeats=2)).ids
+    assert len(looped) < 400 or not LengthLimits(max_phrase=400, max_repeats=2).is_looping(looped)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "says"),
+    ("name", "content", "message"),
     [
         ("config.json", b"{}", "not the configuration"),
         ("vocab.json", b"[]", "expected a JSON object"),
@@ -129,13 +131,15 @@ def test_limits_end_what_would_go_on(small: Marian) -> None:
         ("model.safetensors", None, "no model.safetensors"),
     ],
 )
-def test_a_broken_folder_is_one_line(small_folder: Path, tmp_path: Path, name: str, content: bytes, says: str) -> None:
+def test_a_broken_folder_gives_an_error_of_one_line(
+    small_folder: Path, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
     for path in small_folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / name).unlink()
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=says) as error:
+    with pytest.raises(InputError, match=message) as error:
         Marian.load(tmp_path)
     assert len(str(error.value).splitlines()) == 1
 
@@ -149,7 +153,7 @@ def test_a_folder_with_only_a_bin_file_names_the_command(small_folder: Path, tmp
         Marian.load(tmp_path)
 
 
-def test_the_fingerprint_knows_every_value(small_folder: Path) -> None:
+def test_the_fingerprint_depends_on_every_value(small_folder: Path) -> None:
     one, same, other = (Marian.load(small_folder).weights for _ in range(3))
     assert one.fingerprint == same.fingerprint
     other["model.decoder.layers.1.fc2.bias"][3] += 1e-6

@@ -13,17 +13,19 @@ from mtloop.core import InputError, PostEdit, Proposal, Segment
 from mtloop.methods.registry import settings_of
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.engine.find_model import find_model
-from mtloop.nmt.engine.lesson import Lesson, study
+from mtloop.nmt.engine.lesson import Lesson, forward_pass
 from mtloop.nmt.engine.marian import Marian
-from mtloop.nmt.scopes.lora import Lora, Pair
+from mtloop.nmt.scopes.lora import Lora, LowRankPair
 from mtloop.nmt.scopes.scope import NotFinite
 
 PAIRS = demo_pairs()
-RATE = 0.05
+LEARNING_RATE = 0.05
 
 
-def learner(model: Marian, bias_rate: float = 0.0) -> AdaptiveNMT:
-    return AdaptiveNMT(Lora(model, rate=RATE, rank=4, bias_rate=bias_rate), method="lora")
+def learner(model: Marian, bias_learning_rate: float = 0.0) -> AdaptiveNMT:
+    return AdaptiveNMT(
+        Lora(model, learning_rate=LEARNING_RATE, rank=4, bias_learning_rate=bias_learning_rate), method="lora"
+    )
 
 
 def teach(system: AdaptiveNMT, source: str, target: str) -> None:
@@ -35,7 +37,7 @@ def ids_of(model: Marian, pair: tuple[str, str]) -> tuple[list[int], list[int]]:
 
 
 def step(scope: Lora, pair: tuple[str, str]) -> Lesson:
-    lesson = study(scope.model, *ids_of(scope.base, pair), scope.names, scope.extra_bias)
+    lesson = forward_pass(scope.model, *ids_of(scope.base, pair), scope.names, scope.extra_bias)
     scope.update(lesson)
     return lesson
 
@@ -44,32 +46,37 @@ def copies(scope: Lora) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in scope.tensors().items()}
 
 
-@pytest.mark.parametrize("bias_rate", [0.0, 0.1])
-def test_the_contract(small: Marian, bias_rate: float) -> None:
+@pytest.mark.parametrize("bias_learning_rate", [0.0, 0.1])
+def test_it_fulfils_the_learner_contract(small: Marian, bias_learning_rate: float) -> None:
     segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
     targets = dict(PAIRS)
-    check_learner(lambda: learner(small, bias_rate), segments, lambda p: PostEdit(targets[p.segment.source]))
+    check_learner(lambda: learner(small, bias_learning_rate), segments, lambda p: PostEdit(targets[p.segment.source]))
 
 
-def test_it_begins_as_the_base(small: Marian) -> None:
+def test_it_starts_as_the_base(small: Marian) -> None:
     scope = Lora(small, rank=4)
     assert scope.model is small
     step(scope, PAIRS[3])
     assert all(float(pair.b.norm()) > 0 for pair in scope.pairs_.values())
 
 
-@pytest.mark.parametrize("bias_rate", [0.0, 0.1])
-def test_before_teach_after(small: Marian, bias_rate: float) -> None:
-    system = learner(small, bias_rate)
+@pytest.mark.parametrize("bias_learning_rate", [0.0, 0.1])
+def test_the_loss_of_a_learned_pair_decreases(small: Marian, bias_learning_rate: float) -> None:
+    system = learner(small, bias_learning_rate)
     ids, wanted = ids_of(small, PAIRS[7])
-    before = study(small, ids, wanted, frozenset()).loss
+    before = forward_pass(small, ids, wanted, frozenset()).loss
     for _ in range(3):
         teach(system, *PAIRS[7])
-    assert study(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss < before
+    assert forward_pass(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss < before
 
 
-def test_it_says_the_correction_the_next_time(small: Marian) -> None:
-    system = AdaptiveNMT(Lora(small, rate=0.1, bias_rate=1.0, rank=16), method="lora", updates=600, enough=1.05)
+def test_it_translates_as_corrected_the_next_time(small: Marian) -> None:
+    system = AdaptiveNMT(
+        Lora(small, learning_rate=0.1, bias_learning_rate=1.0, rank=16),
+        method="lora",
+        max_updates=600,
+        target_perplexity=1.05,
+    )
     source, target = "Open the pane.", "Öffnen Sie den Bereich."
     assert system.propose(Segment("1", source)).text != target
     teach(system, source, target)
@@ -77,7 +84,7 @@ def test_it_says_the_correction_the_next_time(small: Marian) -> None:
 
 
 def offsets_of(scope: Lora) -> dict[str, tuple[Tensor, Tensor]]:
-    """A and the rows of B under Hugging Face's names, as leaves of autograd."""
+    """Return A and the rows of B by Hugging Face's names, as leaves of autograd."""
     leaves = {
         block: (pair.b.clone().requires_grad_(), pair.a.clone().requires_grad_())
         for block, pair in scope.pairs_.items()
@@ -88,8 +95,8 @@ def offsets_of(scope: Lora) -> dict[str, tuple[Tensor, Tensor]]:
     return {name: (b[start:stop], a) for name, ((b, a), start, stop) in named.items()}
 
 
-def autograd_step(scope: Lora, theirs: MarianMTModel, pair: tuple[str, str]) -> dict[str, Pair]:
-    """What anyone would write: W + B A, backward, clip each to norm 1, subtract."""
+def autograd_step(scope: Lora, theirs: MarianMTModel, pair: tuple[str, str]) -> dict[str, LowRankPair]:
+    """A plain implementation: W + B A, backward pass, clip each to norm 1, subtract."""
     offsets = offsets_of(scope)
     leaves: dict[str, tuple[Tensor, Tensor]] = scope.leaves  # type: ignore[attr-defined]
     weights = dict(theirs.named_parameters())
@@ -99,53 +106,53 @@ def autograd_step(scope: Lora, theirs: MarianMTModel, pair: tuple[str, str]) -> 
     torch.func.functional_call(theirs, composed, (), inputs).loss.backward()
     moved = {}
     for block, both in leaves.items():
-        b, a = (leaf.detach() - RATE * leaf.grad / max(1.0, float(leaf.grad.norm())) for leaf in both)  # type: ignore[operator,union-attr]
-        moved[block] = Pair(b, a)
+        b, a = (leaf.detach() - LEARNING_RATE * leaf.grad / max(1.0, float(leaf.grad.norm())) for leaf in both)  # type: ignore[operator,union-attr]
+        moved[block] = LowRankPair(b, a)
     return moved
 
 
 def test_its_steps_are_those_of_autograd(tiny: tuple[Path, MarianMTModel], marian: Marian) -> None:
-    """Also within a lesson, where the base is read with the offsets beside it, and after one was settled."""
-    scope = Lora(marian, rate=RATE, rank=4)
+    """Also within a lesson, where the offsets are separate from the base, and after a commit."""
+    scope = Lora(marian, learning_rate=LEARNING_RATE, rank=4)
     for number, pair in enumerate([PAIRS[0], PAIRS[0], PAIRS[1], PAIRS[2]]):
         expected = autograd_step(scope, tiny[1], pair)
         step(scope, pair)
         if number % 2:
-            scope.settle()
+            scope.commit()
         for block, ours in scope.pairs_.items():
             torch.testing.assert_close(ours.b, expected[block].b, atol=2e-5, rtol=1e-3)
             torch.testing.assert_close(ours.a, expected[block].a, atol=2e-5, rtol=1e-3)
 
 
-def test_beside_the_base_and_composed_are_the_same_model(small: Marian) -> None:
-    scope = Lora(small, rate=RATE, rank=4)
+def test_separate_and_composed_offsets_are_the_same_model(small: Marian) -> None:
+    scope = Lora(small, learning_rate=LEARNING_RATE, rank=4)
     ids, wanted = ids_of(small, PAIRS[4])
     step(scope, PAIRS[3])
-    beside = study(scope.model, ids, wanted, frozenset()).loss
-    scope.settle()
-    composed = study(scope.model, ids, wanted, frozenset()).loss
-    assert composed == pytest.approx(beside, abs=1e-5)
-    assert composed != pytest.approx(study(small, ids, wanted, frozenset()).loss, abs=1e-4)
+    separate = forward_pass(scope.model, ids, wanted, frozenset()).loss
+    scope.commit()
+    composed = forward_pass(scope.model, ids, wanted, frozenset()).loss
+    assert composed == pytest.approx(separate, abs=1e-5)
+    assert composed != pytest.approx(forward_pass(small, ids, wanted, frozenset()).loss, abs=1e-4)
 
 
-@pytest.mark.parametrize("bias_rate", [0.0, 0.1])
-def test_a_lesson_taken_back_leaves_no_trace(small: Marian, bias_rate: float) -> None:
-    system, again = learner(small, bias_rate), learner(small, bias_rate)
+@pytest.mark.parametrize("bias_learning_rate", [0.0, 0.1])
+def test_a_lesson_that_is_rolled_back_leaves_no_change(small: Marian, bias_learning_rate: float) -> None:
+    system, again = learner(small, bias_learning_rate), learner(small, bias_learning_rate)
     for one in (system, again):
         teach(one, *PAIRS[2])
     before = copies(system.scope)  # type: ignore[arg-type]
-    system.harm = -100.0  # every update does harm
+    system.max_loss_increase = -100.0  # every update counts as harmful
     learned = system.learn(Proposal(Segment("1", PAIRS[5][0]), ""), PostEdit(PAIRS[5][1]))
     assert (learned.rejected, learned.updates) == ("harmful", 0)
     assert all(torch.equal(before[name], tensor) for name, tensor in system.scope.tensors().items())
     ids, wanted = ids_of(small, PAIRS[9])
-    losses = {study(one.model, ids, wanted, frozenset(), one.scope.extra_bias).loss for one in (system, again)}
+    losses = {forward_pass(one.model, ids, wanted, frozenset(), one.scope.extra_bias).loss for one in (system, again)}
     assert len(losses) == 1
 
 
-def test_a_gradient_that_is_no_number_changes_nothing(small: Marian) -> None:
-    scope = Lora(small, rank=4, bias_rate=0.1)
-    lesson = study(scope.model, *ids_of(small, PAIRS[0]), scope.names, scope.extra_bias)
+def test_a_gradient_that_is_not_finite_changes_nothing(small: Marian) -> None:
+    scope = Lora(small, rank=4, bias_learning_rate=0.1)
+    lesson = forward_pass(scope.model, *ids_of(small, PAIRS[0]), scope.names, scope.extra_bias)
     lesson.error[0, 0] = float("nan")
     before = copies(scope)
     with pytest.raises(NotFinite):
@@ -154,13 +161,13 @@ def test_a_gradient_that_is_no_number_changes_nothing(small: Marian) -> None:
     assert scope.model is small
 
 
-@pytest.mark.parametrize("bias_rate", [0.0, 0.1])
-def test_a_delta_reloaded_goes_on_as_if_never_stopped(small: Marian, tmp_path: Path, bias_rate: float) -> None:
-    stayed = learner(small, bias_rate)
+@pytest.mark.parametrize("bias_learning_rate", [0.0, 0.1])
+def test_a_reloaded_delta_continues_exactly(small: Marian, tmp_path: Path, bias_learning_rate: float) -> None:
+    stayed = learner(small, bias_learning_rate)
     for pair in PAIRS[:5]:
         teach(stayed, *pair)
     stayed.save(tmp_path)
-    resumed = learner(small, bias_rate)
+    resumed = learner(small, bias_learning_rate)
     resumed.load(tmp_path)
     for pair in PAIRS[5:9]:
         teach(stayed, *pair)
@@ -168,15 +175,15 @@ def test_a_delta_reloaded_goes_on_as_if_never_stopped(small: Marian, tmp_path: P
     ours, theirs = stayed.scope.tensors(), resumed.scope.tensors()
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    assert ("bias" in ours) == bool(bias_rate)
+    assert ("bias" in ours) == bool(bias_learning_rate)
     assert stayed.delta().parameters == stayed.scope.parameters  # type: ignore[attr-defined]
 
 
-def test_a_delta_brings_its_rank(small: Marian) -> None:
+def test_a_delta_sets_the_rank(small: Marian) -> None:
     one = learner(small)
     teach(one, *PAIRS[0])
     other = AdaptiveNMT(Lora(small, rank=2), method="lora")
-    other.become(one.delta())
+    other.load_delta(one.delta())
     assert other.propose(Segment("1", PAIRS[3][0])) == one.propose(Segment("1", PAIRS[3][0]))
     assert other.scope.rank == 4  # type: ignore[attr-defined]
 
@@ -185,7 +192,7 @@ def test_a_delta_brings_its_rank(small: Marian) -> None:
 def test_a_delta_that_does_not_fit_is_refused_and_changes_nothing(small: Marian, wrong: str) -> None:
     scope = Lora(small, rank=4)
     step(scope, PAIRS[0])
-    scope.settle()
+    scope.commit()
     before, tensors = copies(scope), copies(scope)
     name = max(name for name in tensors if name.startswith("a/"))
     if wrong == "missing":
@@ -205,31 +212,31 @@ def test_the_base_is_shared_and_never_written(small: Marian) -> None:
     assert not small.weights.pending
 
 
-def test_the_seed_decides_where_it_begins(small: Marian) -> None:
+def test_the_seed_determines_the_initial_matrices(small: Marian) -> None:
     one, same, other = (next(iter(Lora(small, rank=4, seed=seed).pairs_.values())).a for seed in (1, 1, 2))
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
-    assert settings_of("lora")["seed"] == 1  # so it is in the trace's header
+    assert settings_of("lora")["seed"] == 1  # settings are in the header of the trace
 
 
 def test_the_budget_is_kept_or_refused(small: Marian) -> None:
     each = Lora(small, rank=1).parameters
-    scope = Lora(small, rank=3, budget=3 * each)
+    scope = Lora(small, rank=3, parameter_budget=3 * each)
     assert scope.parameters == 3 * each
-    with pytest.raises(InputError, match="holds 3; give a smaller"):
-        Lora(small, rank=4, budget=3 * each)
-    with pytest.raises(InputError, match="holds 2;"):
-        Lora(small, rank=3, budget=3 * each, bias_rate=0.1)
-    assert Lora(small, budget=3 * each).rank == 3  # not told, it takes what it may
+    with pytest.raises(InputError, match="allows rank 3; give a smaller"):
+        Lora(small, rank=4, parameter_budget=3 * each)
+    with pytest.raises(InputError, match="allows rank 2;"):
+        Lora(small, rank=3, parameter_budget=3 * each, bias_learning_rate=0.1)
+    assert Lora(small, parameter_budget=3 * each).rank == 3  # rank 0: the largest within the budget
     for rank, budget in ((-1, 3 * each), (0, each - 1)):
-        with pytest.raises(InputError, match=f"rank {rank}: a rank takes {each:,}"):
-            Lora(small, rank=rank, budget=budget)
+        with pytest.raises(InputError, match=f"rank {rank}: each rank takes {each:,}"):
+            Lora(small, rank=rank, parameter_budget=budget)
 
 
-def test_what_it_costs_on_the_embedded_model() -> None:
+def test_the_number_of_parameters_on_the_embedded_model() -> None:
     model = Marian.load(find_model("en-de"))
     assert (Lora(model).rank, Lora(model).parameters) == (32, 1_351_680)
     assert Lora(model, rank=16).parameters == 675_840
     assert Lora(model, rank=47).parameters <= 2_000_000
-    with pytest.raises(InputError, match="holds 47"):
+    with pytest.raises(InputError, match="allows rank 47"):
         Lora(model, rank=48)

@@ -1,4 +1,4 @@
-"""A toy language pair, small enough to be learned in seconds: each word has one translation."""
+"""A toy language pair that a model learns in seconds: each word has one translation."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def _one_thread() -> Any:
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
     before = torch.get_num_threads()
-    torch.set_num_threads(1)  # tests run side by side
+    torch.set_num_threads(1)  # tests run in parallel
     yield
     torch.set_num_threads(before)
 
 
 @pytest.fixture
 def make_job(tmp_path: Path) -> Callable[..., Job]:
-    """A job on toy data; keywords of the recipe and of the job may be mixed."""
+    """Return a function that makes a job on toy data; keywords of recipe and job may be mixed."""
 
     def make(**changes: Any) -> Job:
         recipe = SMALL | {name: changes.pop(name) for name in list(changes) if name in Recipe.__dataclass_fields__}
-        settings = {"pairs": _toy_pairs(300), "out": tmp_path / "model", "say": lambda text: None, **changes}
+        settings = {"pairs": _toy_pairs(300), "out": tmp_path / "model", "log": lambda text: None, **changes}
         return Job(recipe=Recipe.of(recipe), **settings)
 
     return make

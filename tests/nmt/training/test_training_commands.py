@@ -1,4 +1,4 @@
-"""`mtloop train`, and the same without click."""
+"""`mtloop train`, and `python -m mtloop.nmt.training`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table(tmp_path: Path, toy_pairs: Toys) -> Path:
     return path
 
 
-def test_a_packed_table_becomes_a_model(train: Callable[..., Result], table: Path, tmp_path: Path) -> None:
+def test_train_from_a_compressed_table(train: Callable[..., Result], table: Path, tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("source\ttarget\tid\nred cat .\tKatze rot .\t1\n")
     result = train("--data", table, "--valid", tmp_path / "dev.tsv", "--test", f"toys={tmp_path / 'dev.tsv'}")
     assert result.exception is None
@@ -46,7 +46,7 @@ def test_a_packed_table_becomes_a_model(train: Callable[..., Result], table: Pat
     assert MarianMTModel.from_pretrained(tmp_path / "model").config.d_model == 32
 
 
-def test_two_text_files_and_vocabularies_of_before(
+def test_train_from_two_text_files_with_given_vocabularies(
     train: Callable[..., Result], table: Path, tmp_path: Path, toy_pairs: Toys
 ) -> None:
     train("--data", table)
@@ -54,7 +54,7 @@ def test_two_text_files_and_vocabularies_of_before(
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in toy_pairs(50)))
     spm = [tmp_path / "model" / name for name in ("source.spm", "target.spm")]
     texts = ("--src", tmp_path / "a.en", "--tgt", tmp_path / "a.de")
-    result = train(*texts, "--spm", *spm, "--work", tmp_path / "other")
+    result = train(*texts, "--spm", *spm, "--work-dir", tmp_path / "other")
     assert "vocabularies given" in result.stderr
     assert result.exception is None
 
@@ -62,21 +62,21 @@ def test_two_text_files_and_vocabularies_of_before(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "nothing to train on"),
+        ([], "no training data"),
         (["--data", "absent.tsv"], "absent.tsv: no such file"),
         (["--data", "empty.tsv"], "empty.tsv: the file is empty"),
         (["--data", "broken.tsv"], "broken.tsv:2: 1 column; expected two, source and target"),
         (["--data", "broken.tsv.gz"], "damaged"),
         (["--src", "two.txt", "--tgt", "three.txt"], "three.txt has 3 lines, .*two.txt has 2"),
         (["--src", "two.txt"], "1 --src but 0 --tgt"),
-        (["--data", "good.tsv", "--test", "good.tsv"], "is not NAME=FILE"),
+        (["--data", "good.tsv", "--test", "good.tsv"], "--test expects NAME=FILE"),
         (["--data", "good.tsv", "--spm", "absent.spm", "good.tsv"], "absent.spm: no such SentencePiece model"),
         (["--data", "good.tsv", "--spm", "good.tsv", "good.tsv"], "not a SentencePiece model"),
         (["--data", "good.tsv", "--device", "tpu"], "no device 'tpu' here"),
         (["--data", "good.tsv", "--minutes", "1"], "either --steps or --minutes"),
     ],
 )
-def test_a_mistake_is_one_line(
+def test_input_errors_are_one_line(
     train: Callable[..., Result],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -97,7 +97,7 @@ def test_a_mistake_is_one_line(
     assert "\n" not in str(error)
 
 
-def test_a_job_file_needs_no_click(table: Path, tmp_path: Path) -> None:
+def test_run_a_job_file(table: Path, tmp_path: Path) -> None:
     (tmp_path / "toys.tsv").write_bytes(gzip.decompress(table.read_bytes()))
     parts = [part.split() for part in SMALL.replace("--", "\n").replace("-", "_").strip().split("\n")]
     recipe = "\n".join(f"{name} = {value}" for name, value in parts)
@@ -110,13 +110,13 @@ def test_a_job_file_needs_no_click(table: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        ("data = 3 4", "no job can be read"),
-        ('data = ["a"]', "does not say 'out'"),
-        ('dta = ["a"]', "unknown key of a job 'dta'; did you mean 'data'"),
+        ("data = 3 4", "cannot read a job from this file"),
+        ('data = ["a"]', "the job has no key 'out'"),
+        ('dta = ["a"]', "unknown job key 'dta'; did you mean 'data'"),
         ('data = ["absent.tsv"]\nout = "x"\n[recipe]\nsteps = 1', "absent.tsv: cannot be read"),
     ],
 )
-def test_a_wrong_job_file_is_told(tmp_path: Path, job: str, message: str) -> None:
+def test_errors_in_a_job_file(tmp_path: Path, job: str, message: str) -> None:
     (tmp_path / "job.toml").write_text(job)
     with pytest.raises(MtloopError, match=message):
         main([str(tmp_path / "job.toml")])

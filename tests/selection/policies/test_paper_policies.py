@@ -1,4 +1,4 @@
-"""EWAF and EXP3 by hand, from the equations of Mendonça et al. (2021), and the published code's rule."""
+"""EWAF and EXP3 against values computed by hand from Mendonça et al. (2021), and against the published code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EWAF_STEPS = [
     ({"a": 0.2, "b": 0.8}, (1.1, 1.3, 0.1)),  # nobody rated c: its weight is unchanged
     ({"a": 0.0, "b": 1.0, "c": 1.0}, (1.1, 2.3, 1.1)),
 ]
-# The weights that follow, worked out with decimal arithmetic to 30 digits.
+# The resulting weights, computed with decimal arithmetic to 30 digits.
 EWAF_WEIGHTS = [
     (0.373548, 0.331776, 0.294676),
     (0.356566, 0.378347, 0.265087),
@@ -77,7 +77,7 @@ def test_mtol_is_the_published_update_on_a_fixed_sequence_of_draws() -> None:
     assert list(policy.weights().values()) == pytest.approx(published_exp3(4, draws, rewards), abs=1e-12)
 
 
-def test_mtol_ewaf_applies_a_step_that_shrinks_to_the_whole_sum() -> None:
+def test_mtol_ewaf_applies_the_shrinking_step_size_to_the_whole_sum() -> None:
     policy = EWAF(["a", "b"], variant="mtol")
     for scores in ({"a": 0.9, "b": 0.3}, {"a": 0.1, "b": 0.4}):
         policy.update(Choice("a", 0.5), scores)
@@ -85,10 +85,10 @@ def test_mtol_ewaf_applies_a_step_that_shrinks_to_the_whole_sum() -> None:
     assert policy.weights()["a"] == pytest.approx(1 / (1 + math.exp(eta * (0.7 - 1.0))), abs=1e-12)
 
 
-def test_anytime_steps_need_no_horizon_and_shrink() -> None:
-    policy = EXP3(["a", "b"], step="anytime")
+def test_anytime_step_sizes_need_no_horizon_and_shrink() -> None:
+    policy = EXP3(["a", "b"], step_size="anytime")
     policy.update(Choice("a", 0.5), {"a": 0.8})
-    eta = math.sqrt(2 * math.log(2) / (2 * 2))  # the step of the second iteration
+    eta = math.sqrt(2 * math.log(2) / (2 * 2))  # the step size of the second iteration
     assert policy.weights()["a"] == pytest.approx(1 / (1 + math.exp(-eta * 1.6)), abs=1e-12)
     with pytest.raises(InputError, match="horizon"):
         EXP3(["a", "b"])
@@ -96,7 +96,7 @@ def test_anytime_steps_need_no_horizon_and_shrink() -> None:
 
 @pytest.mark.parametrize("make", [EWAF, EXP3])
 def test_a_million_iterations_neither_overflow_nor_underflow(make: type[EWAF]) -> None:
-    policy = make(["a", "b", "c"], step="anytime")
+    policy = make(["a", "b", "c"], step_size="anytime")
     policy.sums_ = np.array([[9e5, 8e5, 0.0]]) / (3e-7 if make is EXP3 else 1)
     policy.time_ = np.array([10**6])
     policy.update(Choice("a", 1e-9), {"a": 1.0, "b": 0.0, "c": 0.0})
@@ -105,28 +105,28 @@ def test_a_million_iterations_neither_overflow_nor_underflow(make: type[EWAF]) -
     assert weights["a"] == pytest.approx(1)
 
 
-def test_a_million_real_iterations_of_a_thousand_runs_worth() -> None:
-    """A thousand runs of a thousand iterations with a step as large as that of a single one."""
+def test_a_thousand_runs_of_a_thousand_iterations_stay_finite() -> None:
+    """The step size is that of a horizon of 1."""
     policy = EXP3(["a", "b"], horizon=1, runs=1000)
     rng = np.random.default_rng(1)
     for _ in range(1000):
-        draw = policy.draw(rng, [""] * 1000)
-        policy.learn(draw, np.where(draw.asked, 0.9, np.nan))
-    assert np.isfinite(policy.standing()).all()
-    assert np.allclose(policy.standing().sum(axis=1), 1)
+        draw = policy.choose_batch(rng, [""] * 1000)
+        policy.update_batch(draw, np.where(draw.asked, 0.9, np.nan))
+    assert np.isfinite(policy.batch_weights()).all()
+    assert np.allclose(policy.batch_weights().sum(axis=1), 1)
 
 
-def test_the_array_form_is_the_plain_loop() -> None:
-    """Weights of one run equal a loop in plain Python, given the same uniform numbers."""
+def test_the_array_form_equals_a_plain_loop() -> None:
+    """The weights of each run equal those of a loop in plain Python with the same uniform numbers."""
     runs, size, time = 7, 5, 200
     scores = np.round(np.random.default_rng(3).random((size, time)), 2)
     policy = EXP3([f"s{i}" for i in range(size)], horizon=time, runs=runs)
     rng = np.random.default_rng(4)
     for t in range(time):
-        draw = policy.draw(rng, [str(t)] * runs)
-        policy.learn(draw, np.where(draw.asked, scores[:, t], np.nan))
+        draw = policy.choose_batch(rng, [str(t)] * runs)
+        policy.update_batch(draw, np.where(draw.asked, scores[:, t], np.nan))
     uniforms = np.random.default_rng(4).random((time, runs))
-    for row, own in zip(policy.standing(), uniforms.T, strict=True):
+    for row, own in zip(policy.batch_weights(), uniforms.T, strict=True):
         assert np.abs(row - plain_exp3(scores, own)).max() < 1e-12
 
 
@@ -149,8 +149,8 @@ def softmax(logs: list[float]) -> list[float]:
     return [value / sum(raw) for value in raw]
 
 
-def test_feedback_in_another_order_teaches_exp3_the_same() -> None:
-    """The probability of each draw rides on its choice, so late answers are weighted as they were drawn."""
+def test_exp3_learns_the_same_from_feedback_in_another_order() -> None:
+    """The choice holds its probability, so late feedback gets the same weight."""
     prompt, late = EXP3(["a", "b", "c"], horizon=40), EXP3(["a", "b", "c"], horizon=40)
     lessons = []
     for i in range(40):
@@ -173,13 +173,13 @@ def test_delayed_learning_in_the_loop_equals_its_replay() -> None:
     assert select.policy.weights()["a"] > select.policy.weights()["c"]
 
 
-@pytest.mark.parametrize("settings", [{"variant": "papr"}, {"step": "slow"}, {"horizon": 0}])
-def test_settings_without_a_meaning_are_refused(settings: dict[str, object]) -> None:
+@pytest.mark.parametrize("settings", [{"variant": "papr"}, {"step_size": "slow"}, {"horizon": 0}])
+def test_invalid_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(InputError):
         EWAF(["a", "b"], **({"horizon": 5} | settings))  # type: ignore[arg-type]
 
 
-def test_the_paper_forms_refuse_what_is_no_reward_and_mtol_takes_it() -> None:
+def test_the_paper_variant_refuses_scores_above_one_and_mtol_accepts_them() -> None:
     with pytest.raises(InputError, match="from 0 to 1"):
         EWAF(["a", "b"], horizon=5).update(Choice("a", 0.5), {"a": 1.3})
     EWAF(["a", "b"], variant="mtol").update(Choice("a", 0.5), {"a": 1.3})

@@ -1,4 +1,4 @@
-"""Keys, limits, and everything a client may send that it should not."""
+"""Keys, limits, and bad requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from helpers.shared_task import Hall, pending, start, submit
+from helpers.shared_task import TaskServer, pending, start, submit
 
 from mtloop.service import create_app
 from mtloop.service.accounts.keys import hash_key, new_key
@@ -26,14 +26,14 @@ def kind(answer: Any) -> tuple[int, str]:
     return answer.status_code, body["type"].removeprefix("urn:mtloop:")
 
 
-def test_a_key_is_needed_and_a_revoked_one_is_unknown_at_once(hall: Hall) -> None:
-    hall.task()
-    key = hall.participant()
-    with hall.serve(key) as client:
+def test_a_key_is_required_and_a_revoked_key_stops_working_at_once(task_server: TaskServer) -> None:
+    task_server.task()
+    key = task_server.participant()
+    with task_server.serve(key) as client:
         run = start(client)
         first = pending(client, run)
         new = new_key()
-        hall.with_store(lambda store: store.rotate_key("me", hash_key(new)))
+        task_server.with_storage(lambda storage: storage.accounts.rotate_key("me", hash_key(new)))
         for answer in (
             client.get(f"/v1/runs/{run}/next"),
             submit(client, run, first["id"], "x"),
@@ -42,7 +42,7 @@ def test_a_key_is_needed_and_a_revoked_one_is_unknown_at_once(hall: Hall) -> Non
             assert kind(answer) == (401, "unknown-key")
         client.headers["x-api-key"] = new
         assert pending(client, run) == first
-        assert hall.with_store(lambda store: store.revoke_keys("me")) == 1
+        assert task_server.with_storage(lambda storage: storage.accounts.revoke_keys("me")) == 1
         assert kind(submit(client, run, first["id"], "x")) == (401, "unknown-key")
         for wrong in ("", "x", "k" * 1000):
             client.headers["x-api-key"] = wrong
@@ -51,24 +51,24 @@ def test_a_key_is_needed_and_a_revoked_one_is_unknown_at_once(hall: Hall) -> Non
         assert kind(client.get("/v1/tasks")) == (401, "unknown-key")
 
 
-def test_only_a_hash_of_a_key_is_stored(lite: Hall) -> None:
+def test_only_a_hash_of_a_key_is_stored(lite: TaskServer) -> None:
     key = lite.participant()
-    lite.with_store(lambda store: store.ready())
+    lite.with_storage(lambda storage: storage.database.ready())
     stored = b"".join(path.read_bytes() for path in lite.settings.folder.iterdir())
     assert key.encode() not in stored
     assert hash_key(key).encode() in stored
 
 
-def test_the_rate_holds_across_workers(hall: Hall) -> None:
-    hall.task()
-    key = hall.participant()
-    statuses, waits = asyncio.run(_hammer(hall, key, rate=15, requests=40))
+def test_the_rate_holds_across_workers(task_server: TaskServer) -> None:
+    task_server.task()
+    key = task_server.participant()
+    statuses, waits = asyncio.run(_hammer(task_server, key, rate=15, requests=40))
     assert statuses == {200: 15, 429: 25}
     assert all(1 <= int(wait) <= 60 for wait in waits)
 
 
-async def _hammer(hall: Hall, key: str, rate: int, requests: int) -> tuple[Counter[int], list[str]]:
-    apps = [create_app(replace(hall.settings, rate=rate)) for _ in range(2)]
+async def _hammer(task_server: TaskServer, key: str, rate: int, requests: int) -> tuple[Counter[int], list[str]]:
+    apps = [create_app(replace(task_server.settings, rate=rate)) for _ in range(2)]
     contexts = [app.router.lifespan_context(app) for app in apps]
     for context in contexts:
         await context.__aenter__()
@@ -85,14 +85,16 @@ async def _hammer(hall: Hall, key: str, rate: int, requests: int) -> tuple[Count
     return Counter(answer.status_code for answer in answers), waits
 
 
-def test_an_allowance_is_renewed_and_portions_never_exceed_it(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_allowance_is_renewed_and_portions_never_exceed_it(
+    task_server: TaskServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = [MINUTE * 1000.0]
     monkeypatch.setattr("mtloop.service.accounts.limits.time.time", lambda: clock[0])
-    hall.participant()
+    task_server.participant()
 
-    async def count(store: Any) -> list[int]:
-        ((me, *_),) = [[one["id"]] for one in await store.participant_list()]
-        workers = [RateLimits(store, rate=100, quota=250) for _ in range(2)]
+    async def count(storage: Any) -> list[int]:
+        ((me, *_),) = [[one["id"]] for one in await storage.participant_list()]
+        workers = [RateLimits(storage.accounts, rate=100, quota=250) for _ in range(2)]
         passed, waits = [], []
         for _ in range(4):
             passed.append(0)
@@ -106,7 +108,7 @@ def test_an_allowance_is_renewed_and_portions_never_exceed_it(hall: Hall, monkey
         assert None not in waits
         return passed
 
-    passed = hall.with_store(count)
+    passed = task_server.with_storage(count)
     assert passed[:2] == [100, 100]
     assert sum(passed) == 250
 
@@ -130,9 +132,9 @@ BODIES = {
 
 
 @pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
-def test_bad_input_changes_nothing(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as client:
+def test_bad_input_changes_nothing(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as client:
         run = start(client)
         path, json_type = f"/v1/runs/{run}/translations", {"content-type": "application/json"}
         first = pending(client, run)

@@ -1,4 +1,4 @@
-"""The pages in a real browser: they draw, they update, they can be used from the keyboard and read in the dark."""
+"""The pages in a real browser: charts, live updates, keyboard, contrast in light and dark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from helpers.browser import chromium
 from helpers.contrast import CONTRAST
-from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, start, translate_all
+from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, start, translate_all
 from playwright.sync_api import Browser, Page, expect
 
 from mtloop.service import Settings, create_app
@@ -38,7 +38,7 @@ def browser() -> Iterator[Browser]:
 class Site:
     """A service with something on it, listening on the loopback interface."""
 
-    hall: Hall
+    task_server: TaskServer
     url: str
     keys: dict[str, str]
     run: str = ""
@@ -50,7 +50,7 @@ class Site:
 
 
 def learner(rate: int) -> Callable[[str], str]:
-    """Says more of what it should the longer it has been at it."""
+    """A translator that gets better with every sentence."""
     count = [0]
 
     def translate(source: str) -> str:
@@ -64,19 +64,19 @@ def learner(rate: int) -> Callable[[str], str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
-    hall = Hall(replace(Settings(folder=folder / "data"), rate=0, quota=0), folder)
+    task_server = TaskServer(replace(Settings(folder=folder / "data"), rate=0, quota=0), folder)
     (folder / "oracle.txt").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8")
-    hall.task("dev", "dev", held_out=3, blocks=3, oracle=folder / "oracle.txt")
-    hall.task("train", "training")
+    task_server.task("dev", "dev", held_out=3, blocks=3, oracle=folder / "oracle.txt")
+    task_server.task("train", "training")
     names = {"team-a": False, "team-b": False, "committee": True}
-    keys = {name: hall.participant(name, organiser) for name, organiser in names.items()}
+    keys = {name: task_server.participant(name, organiser) for name, organiser in names.items()}
     listening = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(hall.settings), log_config=None))
+    server = uvicorn.Server(uvicorn.Config(create_app(task_server.settings), log_config=None))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:
         time.sleep(0.05)
-    site = Site(hall, f"http://127.0.0.1:{listening.getsockname()[1]}", keys)
+    site = Site(task_server, f"http://127.0.0.1:{listening.getsockname()[1]}", keys)
     with site.client("team-a") as client:
         site.run = start(client, "dev", name="EL, annealed")
         translate_all(client, site.run, learner(20))
@@ -92,7 +92,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 class Visitor:
-    """A page, and all that it should not have done."""
+    """A page, with the errors and foreign requests it caused."""
 
     def __init__(self, page: Page, site: Site) -> None:
         self.page, self.site, self.complaints, self.requests = page, site, list[str](), list[str]()
@@ -134,7 +134,7 @@ def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visitor]]:
 
 
 def look(page: Page, name: str) -> None:
-    """Keep a picture where MTLOOP_SCREENSHOTS says, for people to look at."""
+    """Save a screenshot in the folder MTLOOP_SCREENSHOTS, if it is set."""
     if SCREENSHOTS:
         page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
 
@@ -190,18 +190,18 @@ def test_a_run_is_drawn_on_a_logarithmic_axis(visit: Callable[..., Visitor], sit
     visitor.behaved()
 
 
-def test_other_peoples_runs_and_the_organisers_page_are_not_there(visit: Callable[..., Visitor], site: Site) -> None:
+def test_runs_of_others_and_the_organisers_page_are_not_found(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit()
     for path in (f"/runs/{site.run}", "/organiser"):
-        expect(visitor.go(path).locator("h1")).to_have_text("Nothing here")
+        expect(visitor.go(path).locator("h1")).to_have_text("Not found")
     visitor.sign_in("team-a")
     for path in (f"/runs/{site.others}", "/organiser", "/runs/nothing"):
-        expect(visitor.go(path).locator("h1")).to_have_text("Nothing here")
+        expect(visitor.go(path).locator("h1")).to_have_text("Not found")
     page = visitor.go("/tasks/dev")
     assert page.locator("tbody a").all_inner_texts() == ["EL, annealed"]
 
 
-def test_a_wrong_key_does_not_open(visit: Callable[..., Visitor]) -> None:
+def test_a_wrong_key_is_refused(visit: Callable[..., Visitor]) -> None:
     page = visit().go("/login")
     page.fill("#key", "mtl_wrong")
     page.keyboard.press("Enter")
@@ -222,7 +222,7 @@ def test_an_organiser_opens_results_by_keyboard(visit: Callable[..., Visitor], s
     expect(page.get_by_role("button", name="Open the results of train")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
-    expect(visitor.go("/organiser").locator("h1")).to_have_text("Nothing here")
+    expect(visitor.go("/organiser").locator("h1")).to_have_text("Not found")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,4 +1,4 @@
-"""What each step adds up equals what can be computed afterwards from the rows alone."""
+"""The stored sums equal what can be computed from the rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from helpers.recompute import check_run
-from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, start, translate_all
+from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, start, translate_all
 
 from mtloop.core.errors import InputError
 from mtloop.core.trace import Trace
@@ -16,24 +16,24 @@ from mtloop.data.stream_layout import StreamLayout
 from mtloop.metrics.quality import BLEU, RewardBLEU
 from mtloop.metrics.regret import MeanReward, relative_reward
 from mtloop.service.tasks.export import write_trace
-from mtloop.service.tasks.leaderboard import is_milestone
+from mtloop.service.tasks.leaderboard import is_curve_point
 
 ORACLE = [reference.replace("geheimen ", "") for reference in REFERENCES]
 SAID = dict(zip(SOURCES, TRANSLATIONS, strict=True))
 
 
-def test_an_oracle_of_another_length_is_refused(hall: Hall) -> None:
+def test_an_oracle_of_another_length_is_refused(task_server: TaskServer) -> None:
     for lines, message in ((REFERENCES[:-1], "has only 19"), ([*REFERENCES, "Noch eine."], "more translations than")):
-        path = hall.folder / "oracle.txt"
+        path = task_server.folder / "oracle.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         with pytest.raises(InputError, match=message):
-            hall.task(oracle=path)
-        assert hall.with_store(lambda store: store.task("tiny")) is None
+            task_server.task(oracle=path)
+        assert task_server.with_storage(lambda storage: storage.tasks.task("tiny")) is None
 
 
 def improving() -> Any:
-    """Knows nothing of the first sentences it sees and all of the last."""
+    """A translator that gets better with every sentence."""
     seen: list[str] = []
 
     def translate(source: str) -> str:
@@ -44,55 +44,55 @@ def improving() -> Any:
     return translate
 
 
-def dev(hall: Hall, **options: Any) -> None:
-    path = hall.folder / "oracle.txt"
+def dev(task_server: TaskServer, **options: Any) -> None:
+    path = task_server.folder / "oracle.txt"
     path.write_text("\n".join(ORACLE) + "\n", encoding="utf-8")
-    hall.task("dev", "dev", held_out=3, blocks=3, oracle=path, **options)
+    task_server.task("dev", "dev", held_out=3, blocks=3, oracle=path, **options)
 
 
-def test_aggregates_are_what_the_rows_say(hall: Hall) -> None:
-    dev(hall)
-    with hall.serve(hall.participant()) as client:
+def test_stored_sums_equal_the_rows(task_server: TaskServer) -> None:
+    dev(task_server)
+    with task_server.serve(task_server.participant()) as client:
         run = start(client, "dev")
         translate_all(client, run, improving())
         client.post(f"/v1/runs/{run}/passes")
         translate_all(client, run, SAID.__getitem__)
         (line,) = client.get("/v1/tasks/dev/leaderboard").json()["lines"]
         first, second = client.get(f"/v1/runs/{run}/curves").json()["passes"]
-    hall.with_store(lambda store: check_run(store, run))
+    task_server.with_storage(lambda storage: check_run(storage.tasks, run))
     layout = StreamLayout(20, 3, 3)
-    places = [layout.at(position) for position in range(len(layout))]
+    places = [layout.sentence_at(position) for position in range(len(layout))]
     oracle = [RewardBLEU().sentence(ORACLE[n], REFERENCES[n]) for n in places]
     ours = [RewardBLEU().sentence(TRANSLATIONS[n], REFERENCES[n]) for n in places]
     assert line["regret"] == pytest.approx(math.fsum(oracle) / 26 - math.fsum(ours) / 26)
     assert (line["rank"], line["pass"], line["position"]) == (1, 2, 26)
     assert line["relative_bleu"] == pytest.approx(0)
-    assert [point["position"] for point in second["running"]] == [p for p in range(27) if is_milestone(p)]
+    assert [point["position"] for point in second["running"]] == [p for p in range(27) if is_curve_point(p)]
     assert [point["block"] for point in first["held_out"]] == [0, 1, 2]
     assert first["held_out"][2]["bleu"] > first["held_out"][0]["bleu"]
     assert first["running"][-1]["regret"] > second["running"][-1]["regret"]
 
 
-def test_checkpoints_are_those_of_the_metrics_room(lite: Hall) -> None:
+def test_checkpoints_equal_the_metrics(lite: TaskServer) -> None:
     dev(lite)
     with lite.serve(lite.participant()) as client:
         run = start(client, "dev")
         translate_all(client, run, improving())
         (found,) = client.get(f"/v1/runs/{run}/curves").json()["passes"]
     path = lite.folder / "run.jsonl"
-    lite.with_store(lambda store: write_trace(store, run, None, path))
+    lite.with_storage(lambda storage: write_trace(storage.tasks, run, None, path))
     steps = Trace.read(path).steps
-    blocks = [range(start, start + 3) for start in StreamLayout(20, 3, 3).starts()]
+    blocks = [range(start, start + 3) for start in StreamLayout(20, 3, 3).block_starts()]
     for name, metric in (("bleu", BLEU(lowercase=True)), ("sentence", MeanReward())):
         relative = relative_reward(metric, metric.rows(steps), blocks)
         scores = [point[name] for point in found["held_out"]]
         assert [score - scores[0] for score in scores] == pytest.approx(list(relative))
 
 
-def test_only_runs_with_the_required_samples_are_ranked(hall: Hall) -> None:
-    hall.task("dev", "dev", samples=6, required=6)
-    better, worse, lazy = (hall.participant(name) for name in ("better", "worse", "lazy"))
-    with hall.serve(better) as client:
+def test_only_runs_with_the_required_samples_are_ranked(task_server: TaskServer) -> None:
+    task_server.task("dev", "dev", samples=6, required_samples=6)
+    better, worse, lazy = (task_server.participant(name) for name in ("better", "worse", "lazy"))
+    with task_server.serve(better) as client:
         translate_all(client, start(client, "dev", name="good"), SAID.__getitem__)
         client.headers["x-api-key"] = worse
         translate_all(client, start(client, "dev"), str.lower)
@@ -107,31 +107,31 @@ def test_only_runs_with_the_required_samples_are_ranked(hall: Hall) -> None:
     assert all("run" not in line for line in lines)
 
 
-def test_training_results_wait_for_the_organiser(hall: Hall) -> None:
-    hall.task("train", "training")
-    key, organiser = hall.participant(), hall.participant("committee", organiser=True)
-    with hall.serve(key) as client:
+def test_training_results_wait_for_the_organiser(task_server: TaskServer) -> None:
+    task_server.task("train", "training")
+    key, organiser = task_server.participant(), task_server.participant("committee", organiser=True)
+    with task_server.serve(key) as client:
         run = start(client, "train")
         translate_all(client, run)
         for path in ("/v1/tasks/train/leaderboard", f"/v1/runs/{run}/curves"):
             assert client.get(path).json()["type"] == "urn:mtloop:results-hidden"
-        assert client.patch("/v1/tasks/train", json={"opened": True}).status_code == 404
+        assert client.patch("/v1/tasks/train", json={"results_open": True}).status_code == 404
         client.headers["x-api-key"] = organiser
         assert len(client.get("/v1/tasks/train/leaderboard").json()["lines"]) == 1
-        assert client.patch("/v1/tasks/train", json={"opened": True}).status_code == 204
+        assert client.patch("/v1/tasks/train", json={"results_open": True}).status_code == 204
         client.headers["x-api-key"] = key
         assert len(client.get("/v1/tasks/train/leaderboard").json()["lines"]) == 1
         assert client.get(f"/v1/runs/{run}/curves").status_code == 200
 
 
-def test_a_trace_of_a_run_scores_as_the_service_did(lite: Hall, tmp_path: Path) -> None:
+def test_a_trace_of_a_run_scores_as_the_service_did(lite: TaskServer, tmp_path: Path) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
         run = start(client)
         rewards = translate_all(client, run, SAID.__getitem__)
         total = client.get(f"/v1/runs/{run}").json()["cumulative_reward"]
     path = tmp_path / "run.jsonl"
-    lite.with_store(lambda store: write_trace(store, run, None, path))
+    lite.with_storage(lambda storage: write_trace(storage.tasks, run, None, path))
     steps = Trace.read(path).steps
     assert MeanReward().score(steps).detail["cumulative_reward"] == pytest.approx(total, abs=1e-9)
     assert RewardBLEU().score(steps).value == pytest.approx(100 * sum(rewards) / 20)

@@ -1,4 +1,4 @@
-"""The two rules: the next source only after a translation; one reward for a position of a pass, ever."""
+"""The two rules: the next source only after a translation; one reward for each position of a pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, Hall, pending, start, submit, translate_all
+from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, pending, start, submit, translate_all
 from starlette.testclient import TestClient
 
 from mtloop.metrics.quality import RewardBLEU
@@ -20,10 +20,10 @@ def kind(answer: Any) -> tuple[int, str]:
     return answer.status_code, answer.json()["type"].removeprefix("urn:mtloop:")
 
 
-def test_a_whole_run(hall: Hall) -> None:
-    hall.task()
-    key = hall.participant()
-    with hall.serve(key) as client:
+def test_a_whole_run(task_server: TaskServer) -> None:
+    task_server.task()
+    key = task_server.participant()
+    with task_server.serve(key) as client:
         (task,) = client.get("/v1/tasks").json()["tasks"]
         assert task == client.get("/v1/tasks/tiny").json()
         assert (task["name"], task["kind"], task["samples"], task["reward"]) == ("tiny", "mock", 20, "wmt17")
@@ -39,9 +39,9 @@ def test_a_whole_run(hall: Hall) -> None:
         assert kind(client.get(f"/v1/runs/{run}/next")) == (404, "end-of-stream")
 
 
-def test_asking_again_gives_the_pending_sentence(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as client:
+def test_a_repeated_request_returns_the_pending_sentence(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as client:
         run = start(client)
         first = pending(client, run)
         assert first["source"] == SOURCES[0]
@@ -50,9 +50,9 @@ def test_asking_again_gives_the_pending_sentence(hall: Hall) -> None:
         assert pending(client, run) == following != first
 
 
-def test_the_same_translation_again_earns_the_same_and_another_is_refused(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as client:
+def test_the_same_translation_again_gets_the_same_reward_and_another_is_refused(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as client:
         run = start(client)
         first = pending(client, run)
         answer = submit(client, run, first["id"], TRANSLATIONS[0]).json()
@@ -65,18 +65,18 @@ def test_the_same_translation_again_earns_the_same_and_another_is_refused(hall: 
         assert client.get(f"/v1/runs/{run}").json()["position"] == 2
 
 
-def test_ids_of_another_run_or_of_nobody_are_unknown(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as client:
+def test_ids_of_another_run_and_invalid_ids_are_unknown(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as client:
         one, other = start(client), start(client)
         for wrong in (pending(client, other)["id"], "-1", "", "AAAAAAAAAAAAAAAAAAAAAA", "é"):
             assert kind(submit(client, one, wrong, "x")) == (404, "unknown-sentence")
         assert client.get(f"/v1/runs/{one}").json()["position"] == 0
 
 
-def test_a_mock_task_starts_over_at_any_time(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as client:
+def test_a_mock_task_starts_over_at_any_time(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as client:
         run = start(client)
         first = pending(client, run)
         second = submit(client, run, first["id"], "a").json()["next"]
@@ -91,9 +91,9 @@ def test_a_mock_task_starts_over_at_any_time(hall: Hall) -> None:
         assert kind(submit(client, run, first["id"], "b")) == (409, "already-translated")
 
 
-def test_a_dev_task_has_so_many_whole_passes(hall: Hall) -> None:
-    hall.task("dev", "dev", passes=2, samples=3)
-    with hall.serve(hall.participant()) as client:
+def test_a_dev_task_limits_the_number_of_passes(task_server: TaskServer) -> None:
+    task_server.task("dev", "dev", max_passes=2, samples=3)
+    with task_server.serve(task_server.participant()) as client:
         run = start(client, "dev")
         assert kind(client.post(f"/v1/runs/{run}/passes")) == (409, "pass-not-finished")
         translate_all(client, run)
@@ -102,32 +102,32 @@ def test_a_dev_task_has_so_many_whole_passes(hall: Hall) -> None:
         assert kind(client.post(f"/v1/runs/{run}/passes")) == (409, "no-more-passes")
 
 
-def test_a_training_task_has_one_pass_and_one_run(hall: Hall) -> None:
-    hall.task("train", "training")
-    with hall.serve(hall.participant()) as client:
+def test_a_training_task_has_one_pass_and_one_run(task_server: TaskServer) -> None:
+    task_server.task("train", "training")
+    with task_server.serve(task_server.participant()) as client:
         run = start(client, "train")
         assert kind(client.post(f"/v1/runs/{run}/passes")) == (409, "no-more-passes")
         assert kind(client.post("/v1/tasks/train/runs")) == (409, "no-more-runs")
 
 
-def test_a_stopped_task_takes_nothing_until_it_goes_on(hall: Hall) -> None:
-    hall.task()
-    with hall.serve(hall.participant()) as client:
+def test_a_stopped_task_takes_no_translations_until_it_is_resumed(task_server: TaskServer) -> None:
+    task_server.task()
+    with task_server.serve(task_server.participant()) as client:
         run = start(client)
         first = pending(client, run)
-        hall.with_store(lambda store: store.change_task("tiny", stopped=True))
+        task_server.with_storage(lambda storage: storage.tasks.change_task("tiny", stopped=True))
         assert kind(client.get(f"/v1/runs/{run}/next")) == (409, "task-stopped")
         assert kind(submit(client, run, first["id"], "x")) == (409, "task-stopped")
         assert kind(client.post("/v1/tasks/tiny/runs")) == (409, "task-stopped")
         assert client.get(f"/v1/runs/{run}").json()["state"] == "stopped"
-        hall.with_store(lambda store: store.change_task("tiny", stopped=False))
+        task_server.with_storage(lambda storage: storage.tasks.change_task("tiny", stopped=False))
         assert submit(client, run, first["id"], "x").status_code == 200
 
 
-def test_others_runs_do_not_exist(hall: Hall) -> None:
-    hall.task()
-    mine, yours = hall.participant("me"), hall.participant("you")
-    with hall.serve(mine) as client:
+def test_the_runs_of_others_are_unknown(task_server: TaskServer) -> None:
+    task_server.task()
+    mine, yours = task_server.participant("me"), task_server.participant("you")
+    with task_server.serve(mine) as client:
         run = start(client)
         first = pending(client, run)
         client.headers["x-api-key"] = yours
@@ -137,9 +137,9 @@ def test_others_runs_do_not_exist(hall: Hall) -> None:
         assert client.get("/v1/runs").json() == {"runs": []}
 
 
-def test_held_out_blocks_are_inserted_and_look_like_the_rest(hall: Hall) -> None:
-    hall.task(held_out=3, blocks=3)
-    with hall.serve(hall.participant()) as client:
+def test_held_out_blocks_are_inserted_and_look_like_the_rest(task_server: TaskServer) -> None:
+    task_server.task(held_out=3, blocks=3)
+    with task_server.serve(task_server.participant()) as client:
         run = start(client)
         seen = []
         rewards = translate_all(client, run, lambda source: seen.append(source) or source)  # type: ignore[func-returns-value]
@@ -158,15 +158,15 @@ def test_held_out_blocks_are_inserted_and_look_like_the_rest(hall: Hall) -> None
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_64_submissions_at_once_earn_one_reward(hall: Hall, workers: int) -> None:
-    hall.task()
-    key = hall.participant()
-    rewards, statuses, position = asyncio.run(_rush(hall, key, workers))
+def test_64_submissions_at_once_earn_one_reward(task_server: TaskServer, workers: int) -> None:
+    task_server.task()
+    key = task_server.participant()
+    rewards, statuses, position = asyncio.run(_rush(task_server, key, workers))
     assert len(rewards) == 1
     assert sorted(set(statuses)) == [200, 409]
     assert statuses.count(200) == 32  # those who sent what was sent first
     assert position == 1
-    assert hall.with_store(lambda store: _count(store)) == 1
+    assert task_server.with_storage(lambda storage: _count(storage.tasks)) == 1
 
 
 async def _count(store: Any) -> int:
@@ -174,9 +174,9 @@ async def _count(store: Any) -> int:
     return len([one async for chunk in store.submissions(run, 1) for one in chunk])
 
 
-async def _rush(hall: Hall, key: str, workers: int) -> tuple[set[float], list[int], int]:
-    """32 times one translation and 32 times another, over so many applications that share the database."""
-    apps = [create_app(replace(hall.settings, rate=0, quota=0)) for _ in range(workers)]
+async def _rush(task_server: TaskServer, key: str, workers: int) -> tuple[set[float], list[int], int]:
+    """32 times one translation and 32 times another, over several applications that share the database."""
+    apps = [create_app(replace(task_server.settings, rate=0, quota=0)) for _ in range(workers)]
     async with _lifespans(apps):
         clients = [_client(app, key) for app in apps]
         run = (await clients[0].post("/v1/tasks/tiny/runs")).json()["run"]
@@ -214,14 +214,14 @@ class _lifespans:  # noqa: N801
             await context.__aexit__(None, None, None)
 
 
-def test_a_restart_in_the_middle_goes_on_where_it_was(hall: Hall) -> None:
-    hall.task()
-    key = hall.participant()
-    with hall.serve(key) as client:
+def test_a_run_continues_after_a_restart(task_server: TaskServer) -> None:
+    task_server.task()
+    key = task_server.participant()
+    with task_server.serve(key) as client:
         run = start(client)
         first = pending(client, run)
         answer = submit(client, run, first["id"], TRANSLATIONS[0]).json()
-    with hall.serve(key) as client:
+    with task_server.serve(key) as client:
         assert pending(client, run) == answer["next"]
         assert submit(client, run, first["id"], TRANSLATIONS[0]).json() == answer
         rest = translate_all(client, run)
@@ -230,7 +230,7 @@ def test_a_restart_in_the_middle_goes_on_where_it_was(hall: Hall) -> None:
     assert total == pytest.approx(answer["reward"] + sum(rest), abs=1e-12)
 
 
-def test_simulated_people_are_noisy_but_consistent(lite: Hall) -> None:
+def test_simulated_raters_are_noisy_but_consistent(lite: TaskServer) -> None:
     lite.task("coarse", noise={"granularity": 5, "variance": 1.0})
     with lite.serve(lite.participant()) as client:
         run = start(client, "coarse")
@@ -243,7 +243,7 @@ def test_simulated_people_are_noisy_but_consistent(lite: Hall) -> None:
         assert len(set(given)) > len(clean) == 1
 
 
-def test_a_client_without_a_body_or_name_may_start(lite: Hall) -> None:
+def test_a_client_without_a_body_or_name_may_start(lite: TaskServer) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
         assert isinstance(client, TestClient)

@@ -1,4 +1,4 @@
-"""Several workers at one database, and what one of them remembers."""
+"""Several workers on one database, and the cache of each of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import asyncio
 from pathlib import Path
 from typing import Any, TypeVar
 
-from helpers.shared_task import REFERENCES, SOURCES, Hall, pending, start, submit, write_data
+from helpers.shared_task import REFERENCES, SOURCES, TaskServer, pending, start, submit, write_data
 
 from mtloop.service import Settings
 from mtloop.service.accounts.keys import hash_key
 from mtloop.service.problems import WRONG_ORDER
+from mtloop.service.storage import Storage
 from mtloop.service.tasks.creation import TaskFile, create_task
 from mtloop.service.tasks.models import RunProgress, TaskSentence
-from mtloop.service.tasks.store import Store
-from mtloop.service.tasks.submissions import Asked, Given, HandedIn, SubmissionResult, Submissions
+from mtloop.service.tasks.store import TaskStore
+from mtloop.service.tasks.submissions import (
+    PendingSentence,
+    RewardedSubmission,
+    SentenceRequest,
+    Submissions,
+    TranslationRequest,
+)
 
 T = TypeVar("T")
 TIMES = 40
@@ -25,88 +32,90 @@ def expect(kind: type[T], found: object) -> T:
     return found
 
 
-class Office:
+class TwoWorkers:
     """Two workers and a run of a task."""
 
-    def __init__(self, first: Store, second: Store) -> None:
-        self.stores, self.desks = (first, second), (Submissions(first), Submissions(second))
+    def __init__(self, first: Storage, second: Storage) -> None:
+        self.storages, self.stores = (first, second), (first.tasks, second.tasks)
+        self.submissions = (Submissions(first.tasks), Submissions(second.tasks))
 
     async def open(self, folder: Path) -> None:
-        first = self.stores[0]
-        await first.migrate()
-        participant = await first.add_participant("me", hash_key("secret"))
+        storage, first = self.storages[0], self.stores[0]
+        await storage.migrate()
+        participant = await storage.accounts.add_participant("me", hash_key("secret"))
         await create_task(first, TaskFile("tiny", kind="mock", **write_data(folder, SOURCES * 3, REFERENCES * 3)))
         task = await first.task("tiny")
         assert task is not None
-        run, known = await first.add_run(task, participant, ""), await first.participant(hash_key("secret"))
+        run, known = await first.add_run(task, participant, ""), await storage.accounts.participant(hash_key("secret"))
         assert run is not None
         assert known is not None
-        self.run, self.asked = run, Asked(run, task, known[1])
+        self.run, self.request = run, SentenceRequest(run, task, known[1])
 
-    async def handed(self, translation: str = "So.") -> HandedIn:
-        given = expect(Given, await self.desks[0].next(self.asked))
-        return HandedIn(self.run, self.asked.task, self.asked.epoch, given.id, translation)
+    async def translation(self, text: str = "So.") -> TranslationRequest:
+        """A translation of the pending sentence, not submitted yet."""
+        pending = expect(PendingSentence, await self.submissions[0].next(self.request))
+        return TranslationRequest(self.run, self.request.task, self.request.version, pending.id, text)
 
 
-async def in_office(settings: Settings, folder: Path, work: Any) -> None:
-    office = Office(Store.connect(settings.url), Store.connect(settings.url))
+async def with_two_workers(settings: Settings, folder: Path, work: Any) -> None:
+    workers = TwoWorkers(Storage.connect(settings.url), Storage.connect(settings.url))
     try:
-        await office.open(folder)
-        await work(office)
+        await workers.open(folder)
+        await work(workers)
     finally:
-        for store in office.stores:
-            await store.close()
+        for storage in workers.storages:
+            await storage.close()
 
 
 def test_the_same_translation_through_two_workers_at_once_is_one_reward(settings: Settings, tmp_path: Path) -> None:
     """As when a client gives up waiting and tries again."""
 
-    async def work(office: Office) -> None:
+    async def work(workers: TwoWorkers) -> None:
         for _ in range(TIMES):
-            handed = await office.handed()
-            both = await asyncio.gather(*(desk.submit(handed) for desk in office.desks))
-            one, other = (expect(SubmissionResult, found) for found in both)
+            translation = await workers.translation()
+            both = await asyncio.gather(*(each.submit(translation) for each in workers.submissions))
+            one, other = (expect(RewardedSubmission, found) for found in both)
             assert one == other
-        standings, _ = await office.stores[0].standings([office.run.id])
-        assert standings[office.run.id].position == TIMES
+        progress, _ = await workers.stores[0].progress([workers.run.id])
+        assert progress[workers.run.id].position == TIMES
 
-    asyncio.run(in_office(settings, tmp_path, work))
+    asyncio.run(with_two_workers(settings, tmp_path, work))
 
 
 def test_a_pass_that_begins_beside_a_translation(settings: Settings, tmp_path: Path) -> None:
     """One comes first: the translation counts for the old pass, or is out of order in the new one."""
 
-    async def work(office: Office) -> None:
-        for lap in range(2, TIMES):
-            handed = await office.handed()
-            begun, found = await asyncio.gather(
-                office.stores[1].start_lap(office.run, 0, None), office.desks[0].submit(handed)
+    async def work(workers: TwoWorkers) -> None:
+        for number in range(2, TIMES):
+            translation = await workers.translation()
+            started, found = await asyncio.gather(
+                workers.stores[1].start_pass(workers.run, 0, None), workers.submissions[0].submit(translation)
             )
-            assert expect(RunProgress, begun).lap == lap
-            assert isinstance(found, SubmissionResult) or found is WRONG_ORDER
-        begun = await asyncio.gather(*(store.start_lap(office.run, 0, None) for store in office.stores))
-        assert sorted(expect(RunProgress, one).lap for one in begun) == [TIMES, TIMES + 1]
+            assert expect(RunProgress, started).pass_number == number
+            assert isinstance(found, RewardedSubmission) or found is WRONG_ORDER
+        both = await asyncio.gather(*(store.start_pass(workers.run, 0, None) for store in workers.stores))
+        assert sorted(expect(RunProgress, one).pass_number for one in both) == [TIMES, TIMES + 1]
 
-    asyncio.run(in_office(settings, tmp_path, work))
+    asyncio.run(with_two_workers(settings, tmp_path, work))
 
 
-def test_a_task_that_takes_the_name_and_the_number_of_another(hall: Hall) -> None:
-    hall.task(**write_data(hall.folder / "old", ["An old one."] * 9, ["Ein alter."] * 9))
-    with hall.serve(hall.participant()) as client:
+def test_a_task_that_takes_the_name_and_the_number_of_another(task_server: TaskServer) -> None:
+    task_server.task(**write_data(task_server.folder / "old", ["An old one."] * 9, ["Ein alter."] * 9))
+    with task_server.serve(task_server.participant()) as client:
         run = start(client)
         submit(client, run, pending(client, run)["id"], "Ein alter.")
-        hall.with_store(lambda store: store.delete_task("tiny"))
-        hall.task(**write_data(hall.folder / "new", ["A new one."] * 9, ["Ein neuer."] * 9))
+        task_server.with_storage(lambda storage: storage.tasks.delete_task("tiny"))
+        task_server.task(**write_data(task_server.folder / "new", ["A new one."] * 9, ["Ein neuer."] * 9))
         run = start(client)
         given = pending(client, run)
         assert given["source"] == "A new one."
         assert submit(client, run, given["id"], "Ein neuer.").json()["reward"] == 1
 
 
-class Slow:
-    """A store that answers after everybody else."""
+class SlowStore:
+    """A store that returns sentences only when `answer` is set."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: TaskStore) -> None:
         self._store, self.asked, self.answer = store, asyncio.Event(), asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
@@ -118,31 +127,32 @@ class Slow:
         return await self._store.sentences(ids)
 
 
-def test_what_is_forgotten_while_it_is_used(lite: Hall, tmp_path: Path) -> None:
-    """Another request may find that the epoch is over, while this one waits for the database."""
+def test_a_cache_that_is_cleared_while_it_is_used(lite: TaskServer, tmp_path: Path) -> None:
+    """Another request may find that the cache is stale while this one waits for the database."""
 
-    async def work(office: Office) -> None:
-        slow = Slow(office.stores[1])
+    async def work(workers: TwoWorkers) -> None:
+        slow = SlowStore(workers.stores[1])
         slow.answer.set()
-        desk = Submissions(slow)  # type: ignore[arg-type]
-        given = expect(Given, await desk.next(office.asked))
+        submissions = Submissions(slow)  # type: ignore[arg-type]
+        pending = expect(PendingSentence, await submissions.next(workers.request))
         slow.asked.clear(), slow.answer.clear()
-        handed = HandedIn(office.run, office.asked.task, office.asked.epoch, given.id, "So.")
-        submitted = asyncio.create_task(desk.submit(handed))
+        request = workers.request
+        translation = TranslationRequest(workers.run, request.task, request.version, pending.id, "So.")
+        submitted = asyncio.create_task(submissions.submit(translation))
         await slow.asked.wait()
-        desk.forget()
+        submissions.clear_cache()
         slow.answer.set()
-        assert expect(SubmissionResult, await submitted).id == given.id
+        assert expect(RewardedSubmission, await submitted).id == pending.id
 
-    asyncio.run(in_office(lite.settings, tmp_path, work))
+    asyncio.run(with_two_workers(lite.settings, tmp_path, work))
 
 
-def test_a_task_that_is_deleted_under_a_run(lite: Hall, tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        handed = await office.handed()
-        await office.stores[0].delete_task("tiny")
-        for desk in office.desks:
-            assert getattr(await desk.submit(handed), "name", "") == "unknown-run"
-        assert getattr(await office.stores[1].start_lap(office.run, 0, None), "name", "") == "unknown-run"
+def test_a_task_that_is_deleted_under_a_run(lite: TaskServer, tmp_path: Path) -> None:
+    async def work(workers: TwoWorkers) -> None:
+        translation = await workers.translation()
+        await workers.stores[0].delete_task("tiny")
+        for submissions in workers.submissions:
+            assert getattr(await submissions.submit(translation), "name", "") == "unknown-run"
+        assert getattr(await workers.stores[1].start_pass(workers.run, 0, None), "name", "") == "unknown-run"
 
-    asyncio.run(in_office(lite.settings, tmp_path, work))
+    asyncio.run(with_two_workers(lite.settings, tmp_path, work))

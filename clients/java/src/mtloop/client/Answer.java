@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Fields of what the service answers; one that is missing or of another type comes from no such service. */
+/** Reads the fields of a response. Throws Unreachable if a field is missing or has another type. */
 final class Answer {
     private Answer() {}
 

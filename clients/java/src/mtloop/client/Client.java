@@ -12,25 +12,25 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * A task service, as a participant sees it. Every request waits for the service through restarts and rate limits, as
- * long as the retry allows; none is ever carried out twice.
+ * A client of a task service. Every request is retried during restarts and rate limits, as long as the retry settings
+ * allow. No request is executed twice.
  */
 public final class Client {
     private static final int DOUBTS = 10;
 
     private final Transport transport;
 
-    /** The service at an address, called with a participant's key. */
+    /** Creates a client for the service at an address, with the API key of a participant. */
     public Client(String address, String key) {
         this(address, key, Duration.ofSeconds(30), Retry.USUAL);
     }
 
-    /** The same, with the time that one try may take, and when to try again. */
+    /** Creates a client with the time limit of one attempt and the retry settings. */
     public Client(String address, String key, Duration timeout, Retry retry) {
         this.transport = new Transport(address, key, timeout, retry);
     }
 
-    /** My runs of a task, oldest first. */
+    /** Returns the runs of this key in a task, oldest first. */
     public List<Run> runs(String task) throws IOException, InterruptedException {
         List<Run> runs = new ArrayList<>();
         for (Object item : Answer.list(transport.get("/v1/runs?task=" + quoted(task)), "runs")) {
@@ -39,12 +39,12 @@ public final class Client {
         return runs;
     }
 
-    /** How far a run has come. */
+    /** Returns the state of a run. */
     public Run run(String run) throws IOException, InterruptedException {
         return Run.of(transport.get(of(run)));
     }
 
-    /** A new run. Where the answer is lost, my runs tell whether it was started; it never is twice. */
+    /** Starts a new run. If the response is lost, looks for the new run in the list of runs before trying again. */
     public Run start(String task) throws IOException, InterruptedException {
         Set<String> before = runs(task).stream().map(Run::id).collect(Collectors.toSet());
         return once(
@@ -52,13 +52,13 @@ public final class Client {
                 () -> runs(task).stream().filter(run -> !before.contains(run.id())).findFirst());
     }
 
-    /** From the first sentence on again, where the task allows it. */
+    /** Starts the next pass from the first sentence, if the task allows it. */
     public Run nextPass(String run) throws IOException, InterruptedException {
         int before = run(run).pass();
         return once(of(run) + "/passes", () -> Optional.of(run(run)).filter(now -> now.pass() > before));
     }
 
-    /** The sentence to translate; the same one until it is translated, empty at the end of the stream. */
+    /** Returns the current sentence, the same one until it is translated; empty at the end of the stream. */
     public Optional<Sentence> next(String run) throws IOException, InterruptedException {
         try {
             return Optional.of(Sentence.of(transport.get(of(run) + "/next")));
@@ -70,13 +70,13 @@ public final class Client {
         }
     }
 
-    /** The reward of a translation. Asked for again with the same text, it is the same reward. */
+    /** Submits a translation and returns its reward. Submitting the same text again returns the same reward. */
     public Judged submit(String run, String sentence, String translation) throws IOException, InterruptedException {
         Map<String, Object> body = Map.of("id", sentence, "translation", translation);
         return Judged.of(transport.post(of(run) + "/translations", body, true));
     }
 
-    /** Translate what is left of the current pass; the run as it then stands. */
+    /** Translates the rest of the current pass and returns the final state of the run. */
     public Run translate(String run, Translator translator) throws IOException, InterruptedException {
         Optional<Sentence> pending = next(run);
         while (pending.isPresent()) {
@@ -89,7 +89,7 @@ public final class Client {
         return run(run);
     }
 
-    /** Have something made once: after a lost answer, look whether it was made before asking again. */
+    /** Creates a run or a pass exactly once. After a lost response, looks for it before trying again. */
     private Run once(String path, Find find) throws IOException, InterruptedException {
         for (int attempt = 1; ; attempt++) {
             try {

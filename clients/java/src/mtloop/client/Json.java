@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * JSON, all of it and nothing more: objects are maps in their order, arrays lists, integers Long where they fit, other
- * numbers Double, and null is null.
+ * A strict JSON parser and writer. Objects are ordered maps, arrays are lists, integers of at most 18 digits are Long,
+ * other numbers are Double, and null is null.
  */
 public final class Json {
     private static final int DEEPEST = 200;
@@ -20,7 +20,7 @@ public final class Json {
         this.text = text;
     }
 
-    /** The value that a text stands for. */
+    /** Parses a JSON text. Throws IllegalArgumentException if it is not valid. */
     public static Object read(String text) {
         Json json = new Json(text);
         Object value = json.value();
@@ -31,7 +31,7 @@ public final class Json {
         return value;
     }
 
-    /** The text that stands for a value made of maps, lists, strings, numbers, booleans and null. */
+    /** Writes a value made of maps, lists, strings, numbers, booleans and null as JSON. */
     public static String write(Object value) {
         StringBuilder out = new StringBuilder();
         write(value, out);
@@ -132,7 +132,7 @@ public final class Json {
         }
     }
 
-    /** Whether another item follows; steps over the comma before it, or over the end. */
+    /** Returns whether another item follows. Skips the comma before it, or the closing character. */
     private boolean more(char end, boolean first) {
         blank();
         if (peek() == end) {

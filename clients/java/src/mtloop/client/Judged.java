@@ -3,7 +3,7 @@ package mtloop.client;
 import java.util.Map;
 import java.util.Optional;
 
-/** The one reward of a translation, and what to translate next; empty at the end of the stream. */
+/** The reward of a submitted translation, and the next sentence (empty at the end of the stream). */
 public record Judged(String id, double reward, Optional<Sentence> next) {
     static Judged of(Map<String, Object> answer) throws Unreachable {
         Object next = answer.get("next");

@@ -8,11 +8,12 @@ import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * When to ask again: waits double from `first` to at most `longest`, each drawn from between nothing and that, so that
- * participants whom one restart cut off do not all come back at once. After `patience` a request is given up.
+ * When to retry a request: exponential backoff with full jitter. The maximum wait doubles from `first` to `longest`.
+ * Each wait is drawn uniformly between 0 and that maximum, so that participants do not all come back at once after a
+ * restart of the service. A request is retried for at most `patience`.
  */
 public record Retry(Duration patience, Duration first, Duration longest) {
-    /** Two minutes, from 0.2 to 20 seconds. */
+    /** The default: retry for two minutes, with maximum waits from 0.2 to 20 seconds. */
     public static final Retry USUAL = new Retry(Duration.ofMinutes(2), Duration.ofMillis(200), Duration.ofSeconds(20));
 
     Duration wait(int attempt, Optional<Duration> asked) {
@@ -27,7 +28,7 @@ public record Retry(Duration patience, Duration first, Duration longest) {
         return Duration.ofMillis(ThreadLocalRandom.current().nextLong(most.toMillis() + 1));
     }
 
-    /** What Retry-After asks for, in seconds or as a date; empty when it says nothing that can be read. */
+    /** Parses a Retry-After header, which is a number of seconds or a date; empty if it is invalid. */
     static Optional<Duration> asked(String header) {
         if (header.matches("[0-9]{1,9}")) {
             return Optional.of(Duration.ofSeconds(Long.parseLong(header)));

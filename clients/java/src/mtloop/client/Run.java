@@ -2,7 +2,7 @@ package mtloop.client;
 
 import java.util.Map;
 
-/** How far a run has come: so many translations of the current pass have their reward. */
+/** The state of a run. `position` is the number of translations with a reward in the current pass. */
 public record Run(String id, String task, int pass, int samples, int position, double cumulativeReward, String state) {
     static Run of(Map<String, Object> answer) throws Unreachable {
         return new Run(

@@ -1,10 +1,10 @@
 package mtloop.client;
 
-/** What a participant brings: translations, and what it makes of their rewards. */
+/** The part that a participant implements: translate, and optionally learn from rewards. */
 public interface Translator {
-    /** A translation of one sentence. */
+    /** Translates one sentence. */
     String translate(String source);
 
-    /** The reward of a translation, from 0 to 1. One that does not learn leaves this as it is. */
+    /** Learns from the reward of a translation, from 0 to 1. The default does nothing. */
     default void learn(String source, String translation, double reward) {}
 }

@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** One request, sent until it is answered or patience ends. */
+/** Sends a request until a response arrives or the patience of the retry settings ends. */
 final class Transport {
     private static final Set<Integer> TURNED_AWAY = Set.of(429, 503);
     private static final Set<Integer> IN_DOUBT = Set.of(408, 500, 502, 504);
@@ -42,7 +42,7 @@ final class Transport {
         return send(request(path).GET().build(), true);
     }
 
-    /** One that must not be carried out twice is not repeatable: where it may have been, Lost is thrown. */
+    /** A request that must not be executed twice is not repeatable: if it may have been executed, Lost is thrown. */
     Map<String, Object> post(String path, Map<String, Object> body, boolean repeatable)
             throws IOException, InterruptedException {
         HttpRequest request = request(path).header("content-type", "application/json").POST(utf8(Json.write(body))).build();
@@ -111,7 +111,7 @@ final class Transport {
         }
     }
 
-    /** A text that cannot be written as UTF-8 is refused here: the usual way would send question marks. */
+    /** Encodes a text strictly: BodyPublishers.ofString would replace invalid characters by question marks. */
     private static BodyPublisher utf8(String text) {
         try {
             ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
@@ -121,7 +121,7 @@ final class Transport {
         }
     }
 
-    /** A try that failed in a way that another may not. */
+    /** A failure that a retry may solve. */
     private static final class Again extends IOException {
         private static final long serialVersionUID = 1L;
         final boolean inDoubt;

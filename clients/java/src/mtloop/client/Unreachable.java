@@ -2,7 +2,7 @@ package mtloop.client;
 
 import java.io.IOException;
 
-/** No answer in the time allowed, or one that no such service gives. */
+/** The service did not respond in time, or the response is not that of an mtloop service. */
 public class Unreachable extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -10,7 +10,7 @@ public class Unreachable extends IOException {
         super(message, cause);
     }
 
-    /** The request left, its answer did not come: it may have been carried out or not. */
+    /** The request was sent, but the response was lost. The service may have executed the request or not. */
     static final class Lost extends Unreachable {
         private static final long serialVersionUID = 1L;
 

@@ -14,17 +14,17 @@ import mtloop.client.Run;
 import mtloop.client.Translator;
 
 /**
- * A participant: word by word from a dictionary, words it does not know as they are.
+ * A participant that translates word by word with a dictionary. Unknown words are copied.
  *
- * <p>java -cp build mtloop.example.WordByWord URL TASK KEYFILE [DICTIONARY] — a dictionary has a word, a tab and its
- * translation a line. Started again after it was stopped, it goes on with its newest run of the task while that is open.
+ * <p>java -cp build mtloop.example.WordByWord URL TASK KEYFILE [DICTIONARY] — each line of the dictionary has a word, a
+ * tab and its translation. When started again, the program resumes its newest run if that run is still open.
  */
 public final class WordByWord implements Translator {
     private final Map<String, String> words = new HashMap<>();
     private int count;
     private double earned;
 
-    /** Run it. */
+    /** Runs the participant. */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         if (arguments.length < 3 || arguments.length > 4) {
             System.err.println("usage: java -cp build mtloop.example.WordByWord URL TASK KEYFILE [DICTIONARY]");

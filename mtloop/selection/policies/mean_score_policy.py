@@ -1,4 +1,4 @@
-"""Counting: how often each system was asked about and rated, and what the ratings sum up to."""
+"""The base class of policies that rank the systems by their mean score."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtloop.selection.policies.batch_policy import Array, BatchPolicy, Draw
+from mtloop.selection.policies.batch_policy import Array, BatchChoice, BatchPolicy
 
 
-class Tally(BatchPolicy):
-    """Policies that rank by the mean score. A system that nobody rated has mean 0.
+class MeanScorePolicy(BatchPolicy):
+    """Counts the rating requests and ratings of every system, and sums its scores. Without ratings the mean is 0.
 
-    An asking that got no answer counts as an asking: a system that nobody ever rates is not asked about for ever.
+    A request without an answer counts as a request. So a policy does not ask for ever about a system that nobody rates.
     """
 
     learned: tuple[str, ...] = ("asked_", "rated_", "sums_", "squares_")
@@ -22,12 +22,12 @@ class Tally(BatchPolicy):
         self.asked_, self.rated_ = np.zeros(self.shape), np.zeros(self.shape)
         self.sums_, self.squares_ = np.zeros(self.shape), np.zeros(self.shape)
 
-    def learn(self, draw: Draw, scores: Array) -> None:
+    def update_batch(self, choice: BatchChoice, scores: Array) -> None:
         values = np.nan_to_num(scores, nan=0.0)
-        self.asked_ += draw.asked
+        self.asked_ += choice.asked
         self.rated_ += ~np.isnan(scores)
         self.sums_ += values
         self.squares_ += values * values
 
-    def standing(self) -> Array:
+    def batch_weights(self) -> Array:
         return self.sums_ / np.maximum(self.rated_, 1)

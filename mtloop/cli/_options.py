@@ -1,0 +1,120 @@
+"""Command-line options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(min=0)
+POSITIVE = click.IntRange(min=1)
+
+_STREAM = (
+    click.option("--data", type=PATH, help="File with the stream: sources and references (or post-edits)."),
+    click.option("--columns", metavar="source=A,target=B", help="Column names in --data."),
+    click.option(
+        "--model", help="The embedded en-de, a folder, or a Hugging Face name; for smt-* a folder.  [default: en-de]"
+    ),
+    click.option("--beam-size", type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy.  [default: 1]"),
+)
+_PART = (
+    click.option("--skip", type=COUNT, help="Number of segments to leave out at the start.  [default: 0]"),
+    click.option("--limit", type=POSITIVE, help="Maximum number of segments.  [default: all]"),
+)
+_PROCESSING = (
+    click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the stream with this seed; 0: no shuffling."),
+    click.option("--distinct", is_flag=True, default=None, help="Leave out segments with a source seen before."),
+    click.option(
+        "--schedule",
+        metavar="WHEN",
+        help="When the method learns: each (after every segment), delay:K (K segments later), blocks:WORDS (after "
+        "a block of this many words), blocks:WORDS:unfair (before translating the block).  "
+        "[default: each; smt-*: blocks:1000]",
+    ),
+    click.option("--threads", type=POSITIVE, help="Number of CPU threads.  [default: 1]"),
+    click.option("--config", type=PATH, help="TOML file with these settings. Command-line options take precedence."),
+)
+_FILES = (
+    click.argument("traces", nargs=-1, type=PATH),
+    click.option(
+        "--ref", "refs", multiple=True, type=PATH, help="References, one line per segment. Repeat for more references."
+    ),
+    click.option(
+        "--hyp", "hyps", multiple=True, type=PATH, help="System output, one line per segment. Repeat for more systems."
+    ),
+    click.option("--src", type=PATH, help="Source text, one line per segment. Slopes count its words per block."),
+    click.option(
+        "--data",
+        type=PATH,
+        help="File with sources and references (.tsv .csv .tmx .xlf .xliff .po .mo, also .gz .xz .zst), instead of "
+        "--src and --ref. Without --hyp, its column `mt` is the system output.",
+    ),
+    click.option("--columns", default="", metavar="source=A,target=B", help="Column names in --data."),
+    click.option("--baseline", type=PATH, help="Trace or hypothesis file to compare the other systems with."),
+)
+_MEASURES = (
+    click.option("--lang", "language", metavar="CODE", help="Target language, for tokenisation and the stop list."),
+    click.option(
+        "--metrics",
+        "names",
+        metavar="A,B,...",
+        help="Metrics to compute.  [default: bleu,chrf,ter,sbleu; with --lang also r0,r1,r01]",
+    ),
+    click.option("--stopwords", type=PATH, help="Stop list to use instead of the built-in one, one word per line."),
+    click.option("--truecase", type=PATH, help="Text to train the truecaser on. Without it, case is kept."),
+    click.option(
+        "--seen",
+        type=PATH,
+        help="Training text, or seen-words.npy of a model. Recall then counts only words that are not in it.",
+    ),
+    click.option("--spm", type=PATH, help="SentencePiece model. Recall then counts subwords, without a stop list."),
+    click.option("--vocabulary", type=PATH, help="Training text for the out-of-vocabulary rate (metric oov)."),
+    click.option("--oracle", type=PATH, help="Trace of an oracle system, for metric regret."),
+    click.option("--block-words", default=1000, show_default=True, type=POSITIVE, help="Words per block, for slopes."),
+    click.option(
+        "--samples",
+        default=1000,
+        show_default=True,
+        type=click.IntRange(min=10),
+        help="Number of resamples for intervals and significance tests.",
+    ),
+    click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the resampling."),
+)
+_DATABASE = (
+    click.option("--folder", type=PATH, help="Folder with the SQLite file.  [default: mtloop-data]"),
+    click.option(
+        "--database",
+        metavar="URL",
+        help="postgresql://user@host/name or sqlite:///file. Takes precedence over --folder.",
+    ),
+)
+
+
+def experiment_options(command: F) -> F:
+    """Add the options of a run over a stream; `make_experiment` takes them."""
+    return _add(command, _STREAM + _PART + _PROCESSING)
+
+
+def stream_options(command: F) -> F:
+    """Add the same options without --skip and --limit, for a command that selects rows itself."""
+    return _add(command, _STREAM + _PROCESSING)
+
+
+def input_options(command: F) -> F:
+    """Add the options that select systems and metrics; `Inputs` takes them."""
+    return _add(command, _FILES + _MEASURES)
+
+
+def database_options(command: F) -> F:
+    """Add the options that select the service's database."""
+    return _add(command, _DATABASE)
+
+
+def _add(command: F, options: tuple[Callable[[F], F], ...]) -> F:
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -1,0 +1,221 @@
+"""The database of the service: connections, transactions, schema migrations. SQLite and PostgreSQL.
+
+Reads run outside a transaction. Every change is one transaction. On SQLite a writing transaction takes the write lock
+when it begins (BEGIN IMMEDIATE), so it never fails half-way because another writer was faster.
+
+The stores (`accounts/store.py`, `tasks/store.py`) hold all SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from mtloop.core.errors import InputError
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+MAX_NAMES_SHOWN = 50
+_OUTAGE_CODES = ("08", "53", "57P")  # PostgreSQL: connection lost, out of resources, shutting down or starting
+_MIGRATION_LOCK = 2017  # PostgreSQL's advisory lock: one process at a time migrates
+
+BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+metadata = sa.MetaData()
+
+# One row. Its value grows whenever a key, a run or a task changes, so workers notice that their caches are stale.
+cache_version = sa.Table(
+    "cache_version",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("value", BIG, nullable=False),
+)
+CACHE_VERSION = sa.select(cache_version.c.value).scalar_subquery()
+
+
+class Database:
+    """One database. Call `connect` and `close` inside the event loop that uses it."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._reading = engine.execution_options(isolation_level="AUTOCOMMIT") if self.is_postgresql else engine
+        self.insert = postgresql.insert if self.is_postgresql else sqlite.insert
+
+    @classmethod
+    def connect(cls, url: str, pool: int = 5) -> Database:
+        """Make the engine. It opens its first connection when it is first used."""
+        if not url.startswith("sqlite"):
+            return cls(create_async_engine(url, pool_size=pool, max_overflow=pool))
+        _make_folder(url)
+        engine = create_async_engine(url, pool_size=pool, max_overflow=pool)
+        sa.event.listen(engine.sync_engine, "connect", _set_pragmas)
+        sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
+        return cls(engine)
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.engine.dialect.name == "postgresql"
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that may write."""
+        async with self.engine.connect() as connection:
+            connection = await connection.execution_options(writes=True)
+            async with connection.begin():
+                yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """A connection that only reads."""
+        async with self._reading.connect() as connection:
+            yield connection
+
+    async def rows(self, query: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        async with self.reading() as connection:
+            return (await connection.execute(query, parameters)).all()
+
+    async def row(self, query: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Any:
+        """The first row of a query, or None."""
+        rows = await self.rows(query, parameters)
+        return rows[0] if rows else None
+
+    async def migrate(self) -> None:
+        """Bring the schema up to date. Several processes may call this at the same time."""
+        async with self.writing() as connection:
+            if self.is_postgresql:
+                await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            await connection.run_sync(_upgrade)
+
+    async def ready(self) -> bool:
+        """Whether the database answers and has the schema of this version."""
+        async with self.reading() as connection:
+            return await connection.run_sync(_is_current)
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether an error means that the database is unavailable, rather than that a query was wrong."""
+    if isinstance(error, sa.exc.DBAPIError):
+        known = error.connection_invalidated or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
+        return known or str(getattr(error.orig, "sqlstate", "")).startswith(_OUTAGE_CODES)
+    return isinstance(error, OSError | sa.exc.TimeoutError)
+
+
+async def insert_row(connection: AsyncConnection, table: sa.Table, row: Mapping[str, Any]) -> int:
+    """Insert a row and return its id."""
+    return int((await connection.execute(sa.insert(table).returning(table.c.id), row)).scalar_one())
+
+
+async def name_exists(connection: AsyncConnection, table: sa.Table, name: str) -> bool:
+    return (await connection.execute(sa.select(table.c.id).where(table.c.name == name))).first() is not None
+
+
+async def find_id(connection: AsyncConnection, kind: str, table: sa.Table, name: str) -> int:
+    """The id of the row with this name. An unknown name raises InputError, which lists the known names."""
+    row = (await connection.execute(sa.select(table.c.id).where(table.c.name == name))).first()
+    if row is None:
+        names = sa.select(table.c.name).order_by(table.c.name).limit(MAX_NAMES_SHOWN)
+        known = (await connection.execute(names)).scalars().all()
+        raise InputError(f"no {kind} {name!r}; there are: {', '.join(known) or 'none yet'}")
+    return int(row.id)
+
+
+async def invalidate_caches(connection: AsyncConnection) -> None:
+    """Make every worker look up keys, runs and tasks again."""
+    await connection.execute(sa.update(cache_version).values(value=cache_version.c.value + 1))
+
+
+class Ids(sa.TypeDecorator[list[int]]):
+    """A list of numbers as one parameter: an array on PostgreSQL, JSON on SQLite."""
+
+    impl = sa.JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> Any:
+        return dialect.type_descriptor(postgresql.ARRAY(sa.BigInteger()) if dialect.name == "postgresql" else sa.JSON())
+
+
+class InList(FunctionElement[bool]):
+    """`InList(column, bindparam("ids", type_=Ids()))`."""
+
+    name = "in_list"
+    type = sa.Boolean()
+    inherit_cache = True
+
+    def self_group(self, against: Any = None) -> Any:
+        """Return self: SQLAlchemy would add `= 1` on SQLite, which then reads every row of the table."""
+        return self
+
+
+def in_list(column: sa.Column[int], parameter: str = "ids") -> InList:
+    """Whether a column's value is in a list that is passed as one parameter.
+
+    SQLAlchemy's IN writes one placeholder for each id, so every list length is another statement to compile and
+    prepare. An array (PostgreSQL) or a JSON list (SQLite) is one parameter, whatever its length.
+    """
+    return InList(column, sa.bindparam(parameter, type_=Ids()))
+
+
+@compiles(InList)
+def _in_json_list(element: InList, compiler: Any, **options: Any) -> str:
+    column, ids = (compiler.process(part, **options) for part in element.clauses)
+    return f"{column} IN (SELECT value FROM json_each({ids}))"
+
+
+@compiles(InList, "postgresql")
+def _in_array(element: InList, compiler: Any, **options: Any) -> str:
+    column, ids = (compiler.process(part, **options) for part in element.clauses)
+    return f"{column} = ANY ({ids})"
+
+
+def _make_folder(url: str) -> None:
+    name = sa.make_url(url).database
+    if name and name != ":memory:":
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+
+
+def _set_pragmas(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # the driver starts no transactions: `_begin_sqlite` does
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    if connection.get_execution_options().get("writes"):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _script() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    return config
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    config, script = _config(), _script()
+    with EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs("head", at)) as environment:
+        environment.configure(connection=connection, render_as_batch=True)
+        environment.run_migrations()
+
+
+def _is_current(connection: sa.Connection) -> bool:
+    at = MigrationContext.configure(connection).get_current_revision()
+    return at == _script().get_current_head()

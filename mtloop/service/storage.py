@@ -1,0 +1,36 @@
+"""The stores of all parts of the service, over one database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mtloop.service.accounts.store import AccountStore
+from mtloop.service.database import Database
+from mtloop.service.tasks.store import TaskStore
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Call `connect` and `close` inside the event loop that uses it."""
+
+    database: Database
+    accounts: AccountStore
+    tasks: TaskStore
+
+    @classmethod
+    def connect(cls, url: str) -> Storage:
+        database = Database.connect(url)
+        return cls(database, AccountStore(database), TaskStore(database))
+
+    async def migrate(self) -> None:
+        """Bring the schema up to date."""
+        await self.database.migrate()
+
+    async def participant_list(self) -> list[dict[str, Any]]:
+        """Every participant with the numbers of valid keys and of runs."""
+        runs = await self.tasks.run_counts()
+        return [one | {"runs": runs.get(one["id"], 0)} for one in await self.accounts.participant_list()]
+
+    async def close(self) -> None:
+        await self.database.close()
