@@ -1,4 +1,4 @@
-"""Machine translation that learns from every correction, and the instruments that measure it.
+"""Machine translation that learns from every correction, and the instruments that prove it does.
 
 >>> from mtloop.core import run
 >>> from mtloop.data import pairs

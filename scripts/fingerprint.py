@@ -48,13 +48,12 @@ VERB = {
 OPTION = {
     name: f"--{name}"
     for name in (
-        "baseline blocks checkpoints columns data delta engine estimator factor folder format halving held-out jobs"
-        " key-file kind lang limit method methods metric metrics missing model noise oracle orders out policies port"
-        " ratings rater reference report-rows reward runs schedule seed set smt-model source space steps system task"
-        " test threads thumbs top trace trials tune-rows valid vocab vocab-size word-model work"
+        "baseline block-words blocks data decoder-layers delta encoder-layers engine epochs estimator every ffn folder"
+        " format heads held-out jobs key-file kind lang limit method methods metric metrics missing model noise orders"
+        " out policies port rater ratings reference report-rows runs samples schedule seed set smt-model source space steps"
+        " system task thumbs trace trials tune-rows valid vocab vocab-size warmup width word-model workers"
     ).split()
 }
-OPTION |= {"work": "--work-dir"}
 VALUE = {
     "smt": "smt",
     "json": "json",
@@ -62,7 +61,6 @@ VALUE = {
     "each": "each",
     "mock": "mock",
     "word": "word",
-    "unfair": "unfair",
 }
 DEFAULT = "lora+memory+copy"
 BASELINE = "baseline"
@@ -77,33 +75,14 @@ BANDITS = [
     *("limsi-ucb1", "limsi-sampling", "limsi-select"),
     *("lexical", "wnmt-baseline", "wnmt-el", "domain-adaptation", "nmt-oracle", "smt-oracle"),
 ]
-SETTING = {name: name for name in "neighbours rank foreground dropout optimiser clipping scope".split()}
-SETTING |= {
-    "average": "weight_average",
-    "beams": "beam_size",
-    "best": "top_k",
-    "bias_rate": "bias_learning_rate",
-    "blame": "negative_weight",
-    "clip": "gradient_clipping",
-    "copy_start": "copy_start_bonus",
-    "enough": "target_perplexity",
-    "every": "selection_interval",
-    "expect": "baseline",
-    "explore": "exploration",
-    "general": "general_data",
-    "kl": "kl_weight",
-    "mass": "top_p",
-    "most": "max_memory_weight",
-    "piece": "max_piece_tokens",
-    "rate": "learning_rate",
-    "replay": "replay_pairs",
-    "select": "selected_pairs",
-    "size": "nbest_size",
-    "spread": "perturbation_scale",
-    "start": "annealing_start",
-    "steps": "stream_length",
-    "surprise": "loss_threshold",
-    "updates": "max_updates",
+SETTING = {
+    name: name
+    for name in (
+        "annealing_start baseline beam_size bias_learning_rate clipping copy_start_bonus dropout exploration"
+        " foreground general_data gradient_clipping kl_weight learning_rate loss_threshold max_memory_weight"
+        " max_piece_tokens max_updates nbest_size negative_weight neighbours optimiser rank replay_pairs scope"
+        " selected_pairs selection_interval stream_length target_perplexity top_k top_p weight_average"
+    ).split()
 }
 METRICS = ["bleu", "chrf", "ter", "sbleu", "wmt17", "r0", "r1", "r01", "r2", "rer", "slope-u", "slope-ca", "hter", "rr"]
 POLICIES = ["ewaf", "exp3", "ucb1", "thompson", "elimination", "race", "linucb", "exp3:variant=mtol", "race:top=1"]
@@ -121,17 +100,24 @@ KEY = "x-api-key"
 
 SEGMENTS = 60  # of the demo document, for each method but the default, which gets all of it
 VARIANTS = [  # settings that change what is computed: method, settings, further options
-    ("full", {"kl": 0.3, "replay": 2}, {}),
-    ("full", {"surprise": 4.0, "average": 0.2, "clip": "scale"}, {}),
-    ("lora", {"rank": 4, "bias_rate": 0.05}, {"schedule": "delay:3"}),
-    ("lasso", {"updates": 2, "enough": 1.5}, {"schedule": "blocks:100"}),
-    (DEFAULT, {"beams": 3, "most": 0.6, "neighbours": 4, "copy_start": 3.0, "piece": 12}, {}),
-    (BASELINE, {"beams": 4}, {}),
+    ("full", {"kl_weight": 0.3, "replay_pairs": 2}, {}),
+    ("full", {"loss_threshold": 4.0, "weight_average": 0.2, "gradient_clipping": "scale"}, {}),
+    ("lora", {"rank": 4, "bias_learning_rate": 0.05}, {"schedule": "delay:3"}),
+    ("lasso", {"max_updates": 2, "target_perplexity": 1.5}, {"schedule": "blocks:100"}),
+    (
+        DEFAULT,
+        {"beam_size": 3, "max_memory_weight": 0.6, "neighbours": 4, "copy_start_bonus": 3.0, "max_piece_tokens": 12},
+        {},
+    ),
+    (BASELINE, {"beam_size": 4}, {}),
 ]
 BANDIT_VARIANTS = [
-    ("nmt-el-cv", {"best": 20, "mass": 0.9, "explore": 0.5, "dropout": 0.1, "kl": 0.1, "blame": 0.5}),
-    ("nmt-el-cv", {"optimiser": "adam", "scope": "lora", "clipping": "score", "start": 0.5}),
-    ("nmt-el-recall", {"expect": "critic", "scope": "bias"}),
+    (
+        "nmt-el-cv",
+        {"top_k": 20, "top_p": 0.9, "exploration": 0.5, "dropout": 0.1, "kl_weight": 0.1, "negative_weight": 0.5},
+    ),
+    ("nmt-el-cv", {"optimiser": "adam", "scope": "lora", "clipping": "score", "annealing_start": 0.5}),
+    ("nmt-el-recall", {"baseline": "critic", "scope": "bias"}),
 ]
 
 
@@ -163,7 +149,7 @@ class Fingerprint:
         smt, words = self.folder / "smt", self.folder / "words"
         mtloop("train", engine=VALUE["smt"], data=train, valid=valid, out=smt)
         sizes = {"vocab": VALUE["word"], "vocab-size": 300, "steps": 8}
-        mtloop("train", data=train, valid=valid, out=words, **sizes, more=SMALL)
+        mtloop("train", data=train, valid=valid, out=words, **sizes, **SMALL)
         return {"smt": smt, "word": words, "train": train}
 
     def _runs(self) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
@@ -175,7 +161,7 @@ class Fingerprint:
     def _statistical(self, models: dict[str, Path]) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
         for method in STATISTICAL:
             yield method, method, {}, {"limit": SEGMENTS, "model": models["smt"], "schedule": "blocks:150"}
-        rescoring = {"foreground": "rescoring", "size": 10}
+        rescoring = {"foreground": "rescoring", "nbest_size": 10}
         yield "smt rescoring", "smt-adapting", rescoring, {"limit": SEGMENTS, "model": models["smt"]}
 
     def _run(self, name: str, method: str, settings: dict[str, Any], options: dict[str, Any]) -> list[str]:
@@ -197,7 +183,7 @@ class Fingerprint:
         first, *others = [self.trace(name) for name in names]
         said = mtloop(
             "score", *others, baseline=first, metrics=",".join(METRICS), lang="de", format=VALUE["json"],
-            more=["--block-words", "200", "--samples", "50"],
+            **{"block-words": 200, "samples": 50},
         )  # fmt: skip
         yield "scores", numbers(said)
 
@@ -205,7 +191,12 @@ class Fingerprint:
         task, out = self._table("task.tsv", self.pairs[:16]), self.folder / "bandits"
         shown = {"task": task, "held-out": 4, "blocks": 2, "jobs": 2}
         options = {"smt-model": models["smt"], "word-model": models["word"]}
-        settings = {"general": models["train"], "every": 4, "select": 4, "size": 10}
+        settings = {
+            "general_data": models["train"],
+            "selection_interval": 4,
+            "selected_pairs": 4,
+            "nbest_size": 10,
+        }
         mtloop("bandit", methods=",".join([BASELINE, *BANDITS]), out=out, **shown, **options, settings=settings)
         for method in [BASELINE, *BANDITS]:
             yield f"bandit {method}", steps(out / f"{method}.jsonl")
@@ -217,14 +208,14 @@ class Fingerprint:
 
     def _offline(self) -> Iterator[tuple[str, list[str]]]:
         out, log = self.folder / "offline.safetensors", self.folder / "bandits" / "nmt-el.jsonl"
-        mtloop("learn-offline", trace=log, out=out, estimator="doubly-controlled", more=["--epochs", "1"])
+        mtloop("learn-offline", trace=log, out=out, estimator="doubly-controlled", epochs=1)
         text = "".join(source + "\n" for source, _ in self.pairs[220:230])
         yield "learned offline", mtloop("translate", delta=out, text=text).splitlines()
 
     def _tune(self) -> Iterator[tuple[str, list[str]]]:
         out = self.folder / "tune"
         rows = {"tune-rows": "1-16", "report-rows": "17-24", "trials": 3, "metric": "ter"}
-        space = f"{SETTING['rate']}=1e-3:2e-2:log"
+        space = f"{SETTING['learning_rate']}=1e-3:2e-2:log"
         mtloop("tune", data=self.demo, method="bias", space=space, out=out, **rows)
         yield "tune", numbers("[" + ",".join((out / FILE["trials"]).read_text().splitlines()) + "]")
 
@@ -278,7 +269,16 @@ class Fingerprint:
         return path
 
 
-SMALL = "--width 16 --heads 2 --ffn 32 --encoder-layers 1 --decoder-layers 1 --warmup 2 --every 8 --workers 1".split()
+SMALL = {
+    "width": 16,
+    "heads": 2,
+    "ffn": 32,
+    "encoder-layers": 1,
+    "decoder-layers": 1,
+    "warmup": 2,
+    "every": 8,
+    "workers": 1,
+}
 
 
 def mtloop(verb: str, *arguments: object, text: str = "", more: Iterable[str] = (), **options: Any) -> str:

@@ -66,7 +66,7 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, package_name="mtloop")
 def cli() -> None:
-    """Machine translation that learns from every correction, and the tools to measure how well it learns."""
+    """Machine translation that learns from every correction, and the instruments that prove it does."""
 
 
 def main(arguments: list[str] | None = None) -> None:
