@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "mtloop"
@@ -56,6 +57,19 @@ def imports_by_name() -> Iterator[tuple[str, str, Path]]:
                     yield first.value.split(".")[0], path.relative_to(PACKAGE).parts[0], path
 
 
+def imports_of(tree: ast.Module) -> Iterator[str]:
+    """The modules that a module imports, also inside functions, but not for type checking alone."""
+    unused = {id(node) for branch in ast.walk(tree) if _is_type_checking(branch) for node in ast.walk(branch)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in unused:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
 def _called(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
 
@@ -76,6 +90,16 @@ def test_libraries_imported_by_name_stay_in_their_rooms() -> None:
     assert {"torch", "thot", "plotly", "fastapi"} <= {library for library, _, _ in found}
     astray = [(library, str(path)) for library, room, path in found if room not in ROOMS_BY_LIBRARY.get(library, set())]
     assert not astray, f"only these rooms may import them: {ROOMS_BY_LIBRARY}"
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    """Imports inside functions count too: they only hide a circle."""
+    named = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): tree for path, tree in modules().items()}
+    graph = {name: {found for found in imports_of(tree) if found in named} for name, tree in named.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise AssertionError(f"a circle of imports: {error.args[1]}") from error
 
 
 def test_the_shared_names_are_in_use() -> None:
