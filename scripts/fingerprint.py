@@ -48,10 +48,11 @@ VERB = {
 OPTION = {
     name: f"--{name}"
     for name in (
-        "baseline block-words blocks data decoder-layers delta encoder-layers engine epochs estimator every ffn folder"
-        " format heads held-out jobs key-file kind lang limit method methods metric metrics missing model noise orders"
-        " out policies port rater ratings reference report-rows runs samples schedule seed set"
-        " smt-model source space steps system task thumbs trace trials tune-rows valid vocab vocab-size warmup width word-model workers"
+        "baseline block-words blocks data decoder-layers delta encoder-layers engine epochs estimator every ffn"
+        " folder format heads held-out jobs key-file kind lang limit method methods metric metrics missing model"
+        " noise orders out policies port rater ratings reference report-rows runs samples schedule seed set"
+        " smt-model source space steps system task thumbs trace trials tune-rows valid vocab vocab-size warmup"
+        " width word-model workers"
     ).split()
 }
 VALUE = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -25,6 +26,7 @@ ROOMS_BY_LIBRARY = {
 }
 
 
+@cache
 def modules() -> dict[Path, ast.Module]:
     paths = sorted(path for path in PACKAGE.rglob("*.py") if "migrations" not in path.parts)
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
