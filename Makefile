@@ -1,6 +1,6 @@
-# make demo   set up, run every learning method on the demo document, say where the report lies
-# make test   set up, then every check: lint, types, architecture, tests
-# make format mend what ruff can mend
+# make demo    install, run every learning method on the demo document, write a report
+# make test    install, then run all checks: lint, types, architecture, tests
+# make format  fix what ruff can fix
 
 PYTHON ?= python3
 BIN := .venv/bin

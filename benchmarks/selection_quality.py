@@ -33,8 +33,8 @@ from mtloop.selection.replay import History, Recording, Replay, segment_orders
 from mtloop.selection.replay_input import ReplayInput
 
 PAIRS = ("en-de", "de-en", "zh-en", "ja-en", "ps-en")
-POLICIES = ("ewaf", "ewaf:step_size=anytime", "ewaf:variant=mtol", "exp3", "exp3:step_size=anytime",
-            "exp3:variant=mtol", "ucb1", "thompson", "elimination", "race", "linucb")  # fmt: skip
+POLICIES = ("ewaf", "ewaf:step_size=anytime", "ewaf:variant=published", "exp3", "exp3:step_size=anytime",
+            "exp3:variant=published", "ucb1", "thompson", "elimination", "race", "linucb")  # fmt: skip
 EFFORT = ("race", "thompson", "ucb1", "elimination", "linucb", "ewaf", "exp3")
 CHECKPOINTS = (10, 50, 100, 500, 1000)
 SHARES = np.geomspace(0.002, 1, 120)
@@ -94,7 +94,7 @@ def tables(human: Path, metric: str, policies: Sequence[str], runs: int, seed: i
         at = [checkpoint for checkpoint in CHECKPOINTS if checkpoint < size] + [size]
         yield f"\n### {name}\n"
         yield _description(recording, gold)
-        yield f"\n| policy | missing | {' | '.join(map(str, at))} | ratings | top 3 since |"
+        yield f"\n| policy | missing | {' | '.join(map(str, at))} | ratings (mean) | top 3 since |"
         yield "|---" * (len(at) + 4) + "|"
         fallbacks = (
             ("zero", "average", "metric", "skip") if recording.metric is not None else ("zero", "average", "skip")
@@ -132,7 +132,8 @@ def efforts(
     inputs: dict[str, ReplayInput], policies: Sequence[str], runs: int, seed: int, picture: Path | None
 ) -> None:
     """Print one row per test set and policy, then the results of all WMT pairs together."""
-    print("| test set | policy | all ratings | spent | to settle | never | exactly | stopped | right | at stop |")
+    columns = "all ratings | ratings (median) | to settle | never | exactly | stopped | correct | at stop"
+    print(f"| test set | policy | {columns} |")
     print("|---" * 10 + "|", flush=True)
     pooled: dict[str, list[Effort]] = {spec: [] for spec in policies}
     curves: dict[str, list[np.ndarray]] = {spec: [] for spec in policies}
@@ -143,7 +144,7 @@ def efforts(
             found = measure_effort(history, gold, recording.ratings)
             print(_effort_row(name, spec, found), flush=True)
             if found.stopped:
-                print(f"{name}, {spec}: {_tied_stops(history, gold)} stops right within a point on either side")
+                print(f"{name}, {spec}: {_tied_stops(history, gold)} stops correct within a point on either side")
             if name.startswith("WMT"):
                 pooled[spec].append(found)
                 points = (SHARES * recording.ratings).astype(int).tolist()
@@ -195,11 +196,11 @@ def _grouped(recording: Recording, policy: BatchPolicy, order: np.ndarray, runs:
 def _effort_row(name: str, spec: str, found: Effort) -> str:
     table = found.to_json()
     total, stops = table["runs"], table["stopped"]
-    right = f"{table['right_when_stopped']}/{stops}" if stops else "-"
+    correct = f"{table['correct']}/{stops}" if stops else "-"
     at = f"{table['ratings_at_stop']:.0f}" if stops else "-"
-    numbers = [f"{table[key]:.0f}" for key in ("all_ratings", "ratings", "settled")]
+    numbers = [f"{table[key]:.0f}" for key in ("all_ratings", "median_ratings", "settled")]
     exactly = f"{table['settled_exactly']:.0f}"
-    cells = [name, spec, *numbers, f"{table['never_settled']}/{total}", exactly, f"{stops}/{total}", right, at]
+    cells = [name, spec, *numbers, f"{table['never_settled']}/{total}", exactly, f"{stops}/{total}", correct, at]
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -208,24 +209,24 @@ def _pooled(spec: str, found: Sequence[Effort]) -> str:
     given_up = np.concatenate([np.minimum(each.settled, each.ratings) for each in found])
     exact = np.concatenate([each.settled_exact for each in found])
     stops, runs = sum(len(each.stopped) for each in found), settled.size
-    right = sum(sum(each.correct) for each in found)
+    correct = sum(sum(each.correct) for each in found)
     rng = np.random.default_rng(1)
     low, high = np.percentile(np.median(rng.choice(settled, (2000, runs)), axis=1), [2.5, 97.5])
     text = f"{spec}: to settle {np.median(settled):.0f} (95 % interval {low:.0f} to {high:.0f})"
     text += f", exactly {np.median(exact):.0f}, if giving up costs only what was spent {np.median(given_up):.0f}"
     text += f"; stopped {stops}/{runs}"
-    return text + (f", right {right}/{stops} (at least {_wilson(right, stops):.1%})" if stops else "")
+    return text + (f", correct {correct}/{stops} (at least {_wilson(correct, stops):.1%})" if stops else "")
 
 
 def _tied_stops(history: History, gold: Gold) -> int:
     """Count the stops where each wrong system is tied with a missed one, in either direction."""
 
-    def right(best: Sequence[str]) -> bool:
+    def is_tied(best: Sequence[str]) -> bool:
         extra = sorted(gold.raw[name] for name in set(best) - set(gold.best))
         missed = sorted(gold.raw[name] for name in set(gold.best) - set(best))
         return all(abs(one - other) <= gold.tie for one, other in zip(extra, missed, strict=True))
 
-    return sum(right(stop[1].best) for stop in history.stops if stop is not None)
+    return sum(is_tied(stop[1].best) for stop in history.stops if stop is not None)
 
 
 def ewaf_at_500(human: Path, metric: str, runs: int, seed: int) -> None:
@@ -261,7 +262,7 @@ def calibration(runs: int, seed: int) -> None:
         stops = wrong = 0
         for run in range(runs):
             recording = _simulated([0.75, 0.75, 0.70, 0.70 - gap, 0.66, 0.6], 1500, np.random.default_rng([seed, run]))
-            policy = Race(recording.systems, every=20)  # no horizon
+            policy = Race(recording.systems, evaluation_interval=20)  # no horizon
             (stop,) = Replay(recording, "skip", decimals=None).run(policy, segment_orders(1500, 1, seed)).stops
             stops += stop is not None
             wrong += stop is not None and not {"s0", "s1", "s2"} <= set(stop[1].best)

@@ -1,4 +1,4 @@
-"""Write a fingerprint of behaviour: what every method translates, and what every instrument measures.
+"""Write a fingerprint of behaviour: the translations of every method, and the numbers of every instrument.
 
     python scripts/fingerprint.py before.txt
     python scripts/fingerprint.py after.txt && diff before.txt after.txt
@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Every name of mtloop's that this script uses. A renaming changes this table and nothing below it.
+# All names of mtloop that this script uses. After a renaming, only this table must change.
 VERB = {
     "run": ["run"],
     "train": ["train"],
@@ -48,9 +48,9 @@ VERB = {
 OPTION = {
     name: f"--{name}"
     for name in (
-        "baseline block-words blocks data decoder-layers delta encoder-layers engine epochs estimator every ffn"
-        " folder format heads held-out jobs key-file kind lang limit method methods metric metrics missing model"
-        " noise orders out policies port rater ratings reference report-rows runs samples schedule seed set"
+        "baseline block-words blocks checkpoint-every data decoder-layers delta encoder-layers engine epochs estimator"
+        " ffn folder format heads held-out jobs key-file kind lang limit method methods metric metrics missing model"
+        " noise orders out policies port rater ratings reference report-rows resamples runs schedule seed set"
         " smt-model source space steps system task thumbs trace trials tune-rows valid vocab vocab-size warmup"
         " width word-model workers"
     ).split()
@@ -79,14 +79,15 @@ BANDITS = [
 SETTING = {
     name: name
     for name in (
-        "annealing_start baseline beam_size bias_learning_rate clipping copy_start_bonus dropout exploration"
+        "annealing_start beam_size bias_learning_rate clipping copy_start_bonus dropout exploration"
         " foreground general_data gradient_clipping kl_weight learning_rate loss_threshold max_memory_weight"
-        " max_piece_tokens max_updates nbest_size negative_weight neighbours optimiser rank replay_pairs scope"
-        " selected_pairs selection_interval stream_length target_perplexity top_k top_p weight_average"
+        " max_piece_tokens max_updates nbest_size negative_weight neighbours optimiser rank replay_pairs"
+        " reward_baseline scope selected_pairs selection_interval stream_length target_perplexity top_k top_p"
+        " weight_average"
     ).split()
 }
 METRICS = ["bleu", "chrf", "ter", "sbleu", "wmt17", "r0", "r1", "r01", "r2", "rer", "slope-u", "slope-ca", "hter", "rr"]
-POLICIES = ["ewaf", "exp3", "ucb1", "thompson", "elimination", "race", "linucb", "exp3:variant=mtol", "race:top=1"]
+POLICIES = ["ewaf", "exp3", "ucb1", "thompson", "elimination", "race", "linucb", "exp3:variant=published", "race:top=1"]
 TRACE = {"step": "step", "feedback": "feedback"}  # kinds of lines
 FIELD = {"proposal": "proposal", "text": "text", "feedback": "feedback", "learned": "learned", "updates": "updates"}
 FIELD |= {"reward": "value", "index": "index", "late": "step", "runs": "runs", "run": "run"}
@@ -100,7 +101,7 @@ FILE = {"state": ".state", "trials": "trials.jsonl"}
 KEY = "x-api-key"
 
 SEGMENTS = 60  # of the demo document, for each method but the default, which gets all of it
-VARIANTS = [  # settings that change what is computed: method, settings, further options
+VARIANTS = [  # method, settings that change the computation, further options
     ("full", {"kl_weight": 0.3, "replay_pairs": 2}, {}),
     ("full", {"loss_threshold": 4.0, "weight_average": 0.2, "gradient_clipping": "scale"}, {}),
     ("lora", {"rank": 4, "bias_learning_rate": 0.05}, {"schedule": "delay:3"}),
@@ -118,12 +119,12 @@ BANDIT_VARIANTS = [
         {"top_k": 20, "top_p": 0.9, "exploration": 0.5, "dropout": 0.1, "kl_weight": 0.1, "negative_weight": 0.5},
     ),
     ("nmt-el-cv", {"optimiser": "adam", "scope": "lora", "clipping": "score", "annealing_start": 0.5}),
-    ("nmt-el-recall", {"baseline": "critic", "scope": "bias"}),
+    ("nmt-el-recall", {"reward_baseline": "critic", "scope": "bias"}),
 ]
 
 
 class Fingerprint:
-    """Sections of text, each named for what made it; written in the order in which they were asked for."""
+    """Sections of text, in a fixed order. The name of a section is the method or command that produced it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -182,11 +183,11 @@ class Fingerprint:
     def _scores(self) -> Iterator[tuple[str, list[str]]]:
         names = [*NEURAL[:-1], *STATISTICAL]
         first, *others = [self.trace(name) for name in names]
-        said = mtloop(
+        output = mtloop(
             "score", *others, baseline=first, metrics=",".join(METRICS), lang="de", format=VALUE["json"],
-            **{"block-words": 200, "samples": 50},
+            **{"block-words": 200, "resamples": 50},
         )  # fmt: skip
-        yield "scores", numbers(said)
+        yield "scores", numbers(output)
 
     def _bandits(self, models: dict[str, Path]) -> Iterator[tuple[str, list[str]]]:
         task, out = self._table("task.tsv", self.pairs[:16]), self.folder / "bandits"
@@ -222,11 +223,11 @@ class Fingerprint:
 
     def _selection(self) -> Iterator[tuple[str, list[str]]]:
         ratings = self.folder / "ratings.tsv"
-        ratings.write_text("\n".join(made_ratings()) + "\n", encoding="utf-8")
+        ratings.write_text("\n".join(random_ratings()) + "\n", encoding="utf-8")
         for policy in POLICIES:
             options = {"missing": VALUE["skip"], "runs": 3, "orders": VALUE["each"], "format": VALUE["json"]}
-            said = mtloop("select", ratings=ratings, policies=policy, **options)
-            yield f"select {policy}", numbers(said)
+            output = mtloop("select", ratings=ratings, policies=policy, **options)
+            yield f"select {policy}", numbers(output)
 
     def _campaign(self) -> Iterator[tuple[str, list[str]]]:
         source, a, b = (self.folder / name for name in ("src.txt", "a.txt", "b.txt"))
@@ -277,13 +278,13 @@ SMALL = {
     "encoder-layers": 1,
     "decoder-layers": 1,
     "warmup": 2,
-    "every": 8,
+    "checkpoint-every": 8,
     "workers": 1,
 }
 
 
 def mtloop(verb: str, *arguments: object, text: str = "", more: Iterable[str] = (), **options: Any) -> str:
-    """What one command prints. `settings` become --set; an underscore is never part of an option's name."""
+    """Return the output of one command. `settings` become --set; `more` is appended to the arguments."""
     settings = options.pop("settings", {})
     command = [sys.executable, "-m", "mtloop", *VERB[verb], *map(str, arguments), *more]
     for name, value in options.items():
@@ -301,21 +302,21 @@ def environment() -> dict[str, str]:
 
 
 def steps(path: Path) -> list[str]:
-    """The translations of a trace with what was answered and learned, a line each."""
+    """Return the translations of a trace with their feedback and number of updates, one line each."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
     late = {one[FIELD["late"]]: one for one in lines if one["kind"] == TRACE["feedback"]}
     found = []
     for one in (line for line in lines if line["kind"] == TRACE["step"]):
-        told = late.get(one[FIELD["index"]], one) if FIELD["index"] in one else one
-        feedback, learned = told.get(FIELD["feedback"]) or {}, told.get(FIELD["learned"]) or {}
+        record = late.get(one[FIELD["index"]], one) if FIELD["index"] in one else one
+        feedback, learned = record.get(FIELD["feedback"]) or {}, record.get(FIELD["learned"]) or {}
         answer = feedback.get(FIELD["reward"], feedback.get(FIELD["text"], ""))
         found.append(f"{one[FIELD['proposal']].get(FIELD['text'], '')} | {answer} | {learned.get(FIELD['updates'], 0)}")
     return found
 
 
-def numbers(said: str) -> list[str]:
-    """Every number in a JSON document, in order, whatever the fields are called."""
-    return [f"{value:.10g}" for value in _numbers(json.loads(said))]
+def numbers(document: str) -> list[str]:
+    """Return every number in a JSON document, in order; the names of the fields do not matter."""
+    return [f"{value:.10g}" for value in _numbers(json.loads(document))]
 
 
 def _numbers(node: Any) -> Iterator[float]:
@@ -328,8 +329,8 @@ def _numbers(node: Any) -> Iterator[float]:
             yield from _numbers(one)
 
 
-def made_ratings() -> Iterator[str]:
-    """Five systems, 150 segments, two thirds of them rated."""
+def random_ratings() -> Iterator[str]:
+    """Yield random ratings of five systems on 150 segments; two thirds of the cells are rated."""
     rng = random.Random(5)
     yield "system\tsegment\tsource\tscore"
     for system, mean in enumerate((45, 52, 60, 66, 71)):
@@ -341,18 +342,18 @@ def made_ratings() -> Iterator[str]:
 
 @contextmanager
 def serving(folder: Path, log: Path) -> Iterator[str]:
-    """A service on a free port; yields its address."""
+    """Run a service on a free port and yield its address."""
     command = [sys.executable, "-m", "mtloop", *VERB["serve"], OPTION["folder"], str(folder), OPTION["port"], "0"]
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stderr=errors, stdout=errors, env=environment())
     try:
-        yield wait_for(log)
+        yield wait_until_ready(log)
     finally:
         process.terminate()
         process.wait(30)
 
 
-def wait_for(log: Path) -> str:
+def wait_until_ready(log: Path) -> str:
     for _ in range(600):
         if found := re.search(r"http://127\.0\.0\.1:[1-9]\d*", log.read_text(encoding="utf-8")):
             try:
@@ -361,24 +362,24 @@ def wait_for(log: Path) -> str:
             except OSError:
                 pass
         time.sleep(0.1)
-    raise SystemExit("the service does not start: " + log.read_text(encoding="utf-8"))
+    raise SystemExit("the service did not start: " + log.read_text(encoding="utf-8"))
 
 
 def fetch(url: str, key: str) -> str:
     request = urllib.request.Request(url, headers={KEY: key} if key else {})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return str(answer.read().decode())
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return str(response.read().decode())
 
 
 def main() -> None:
     if len(sys.argv) != 2:
         raise SystemExit("usage: python scripts/fingerprint.py OUT.txt")
     with tempfile.TemporaryDirectory() as folder:
-        written = []
+        output = []
         for name, lines in Fingerprint(Path(folder)).sections():
             print(f"{name}: {len(lines)}", file=sys.stderr)
-            written += [f"## {name}", *lines, ""]
-    Path(sys.argv[1]).write_text("\n".join(written), encoding="utf-8")
+            output += [f"## {name}", *lines, ""]
+    Path(sys.argv[1]).write_text("\n".join(output), encoding="utf-8")
 
 
 if __name__ == "__main__":

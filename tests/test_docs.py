@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 import pytest
 
-from mtloop.cli import VERBS, cli
+from mtloop.cli import COMMANDS, cli
 from mtloop.metrics.registry import METRICS, PATTERNS
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
@@ -65,10 +65,10 @@ def test_the_command_reference_is_the_help_text() -> None:
 
 
 def test_every_verb_has_an_example_in_its_help() -> None:
-    for verb in VERBS:
-        command = cli.get_command(click.Context(cli), verb)
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
         assert command is not None
-        assert f"mtloop {verb}" in (command.epilog or ""), verb
+        assert f"mtloop {name}" in (command.epilog or ""), name
 
 
 def test_every_metric_is_described() -> None:

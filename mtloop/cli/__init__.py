@@ -13,7 +13,7 @@ import click
 from mtloop import __version__
 from mtloop.core.errors import MtloopError, UnknownName
 
-VERBS = {
+COMMANDS = {
     "run": "translate a stream and learn from each correction; an interrupted run can be resumed",
     "compare": "compare several learning methods on one stream: the tables of the 2019 paper, and a report",
     "tune": "search for the best settings of a method on one part of a stream, and report on another part",
@@ -38,14 +38,14 @@ RESUME_HINTS = dict.fromkeys(("compare", "tune", "bandit", "demo"), "run the sam
 RESUME_HINTS |= dict.fromkeys(("run", "join", "train"), "run the same command with --resume to continue")
 
 
-class Verbs(click.Group):
+class LazyGroup(click.Group):
     """A group that imports the module of a command when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
+        if name not in COMMANDS:
             return None
         command = importlib.import_module(f"mtloop.cli.{name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
@@ -54,16 +54,16 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in VERBS and not args[0].startswith("-"):
-            raise UnknownName("command", args[0], VERBS)
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise UnknownName("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, package_name="mtloop")
 def cli() -> None:
     """Machine translation that learns from every correction, and the instruments that prove it does."""
@@ -79,9 +79,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (MtloopError, click.ClickException) as error:
         fail(error)
     except click.Abort:
-        verb = next(iter(arguments if arguments is not None else sys.argv[1:]), "")
-        if verb in RESUME_HINTS:
-            click.echo(f"mtloop: interrupted; {RESUME_HINTS[verb]}", err=True)
+        command = next(iter(arguments if arguments is not None else sys.argv[1:]), "")
+        if command in RESUME_HINTS:
+            click.echo(f"mtloop: interrupted; {RESUME_HINTS[command]}", err=True)
         sys.exit(130)
     except BrokenPipeError:  # the reader of the output closed the pipe, e.g. `| head`
         sys.stderr.close()

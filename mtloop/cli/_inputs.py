@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mtloop.cli._options import split_names
 from mtloop.core.errors import InputError
 from mtloop.experiments.systems import SystemFiles, read_steps
 
@@ -42,7 +43,7 @@ class Inputs:
     vocabulary: Path | None = None
     oracle: Path | None = None
     block_words: int = 1000
-    samples: int = 1000
+    resamples: int = 1000
     seed: int = 1
 
     def evaluation(self) -> Evaluation:
@@ -57,7 +58,7 @@ class Inputs:
             raise InputError(f"metric {on_source[0]} needs the source text; give it with --src FILE")
         if files.skipped:
             click.echo(f"mtloop: {files.skipped}", err=True)
-        return Evaluation(systems, metrics, files.baseline_name, self.samples, self.seed)
+        return Evaluation(systems, metrics, files.baseline_name, self.resamples, self.seed)
 
     def metrics(self) -> list[Metric]:
         """The metrics to compute."""
@@ -80,14 +81,11 @@ class Inputs:
             vocabulary=self.vocabulary,
             oracle=read_steps(self.oracle) if self.oracle else None,
             block_words=self.block_words,
-            samples=self.samples,
+            resamples=self.resamples,
             seed=self.seed,
         )
 
     def metric_names(self, options: MetricOptions) -> Sequence[str]:
         if self.names is None:
             return QUALITY + LEARNING if options.can_count_words else QUALITY
-        names = [name.strip() for name in self.names.split(",") if name.strip()]
-        if not names:
-            raise InputError("--metrics names no metric; for example: --metrics bleu,ter,r1")
-        return names
+        return split_names(self.names, "--metrics", "metric", "bleu,ter,r1")

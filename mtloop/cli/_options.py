@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from mtloop.core.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
@@ -76,7 +78,7 @@ _MEASURES = (
     click.option("--oracle", type=PATH, help="Trace of an oracle system, for metric regret."),
     click.option("--block-words", default=1000, show_default=True, type=POSITIVE, help="Words per block, for slopes."),
     click.option(
-        "--samples",
+        "--resamples",
         default=1000,
         show_default=True,
         type=click.IntRange(min=10),
@@ -112,6 +114,27 @@ def input_options(command: F) -> F:
 def database_options(command: F) -> F:
     """Add the options that select the service's database."""
     return _add(command, _DATABASE)
+
+
+def split_names(text: str, option: str, kind: str, example: str) -> list[str]:
+    """Return the names between the commas. Raise InputError if there is none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"{option} names no {kind}; for example: {option} {example}")
+    return names
+
+
+def parse_noise(pairs: Iterable[str]) -> dict[str, float]:
+    """Return the noise of the rater by name, from the values NAME=NUMBER of --noise."""
+    return dict(map(_parse_noise, pairs))
+
+
+def _parse_noise(pair: str) -> tuple[str, float]:
+    name, _, value = pair.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise InputError(f"--noise expects NAME=NUMBER, not {pair!r}") from None
 
 
 def _add(command: F, options: tuple[Callable[[F], F], ...]) -> F:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE
+from mtloop.cli._options import COUNT, PATH, POSITIVE, parse_noise, split_names
 from mtloop.cli.run import parse_setting
 from mtloop.core.errors import InputError
 
@@ -133,7 +133,7 @@ def command(
 def make_task(data: str, noise: Iterable[str], options: dict[str, int | str | float | None]) -> BanditTask:
     from mtloop.experiments.bandit_task import BanditTask
 
-    return BanditTask(data, noise=dict(map(_parse_noise, noise)), **options)  # type: ignore[arg-type]
+    return BanditTask(data, noise=parse_noise(noise), **options)  # type: ignore[arg-type]
 
 
 def make_configs(methods: str, pairs: Iterable[str], models: Mapping[str, str], threads: int) -> list[MethodConfig]:
@@ -141,9 +141,7 @@ def make_configs(methods: str, pairs: Iterable[str], models: Mapping[str, str], 
     from mtloop.experiments.bandit_task import MethodConfig
     from mtloop.methods.engines import engine_of
 
-    names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
-    if not names:
-        raise InputError(f"--methods names no method; for example: --methods {METHODS}")
+    names = list(dict.fromkeys(split_names(methods, "--methods", "method", METHODS)))
     settings = assign_settings(names, list(pairs))
     lexicon_used = assign_lexicon(settings, models["--smt-model"])
     options = {name: engine_of(name).option for name in names}
@@ -196,11 +194,3 @@ def refuse_unused_options(context: click.Context, names: Iterable[str], task: st
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InputError(f"--{name.replace('_', '-')} does not apply to {task}; leave it out")
-
-
-def _parse_noise(pair: str) -> tuple[str, float]:
-    name, value = parse_setting(pair)
-    try:
-        return name, float(value)
-    except ValueError:
-        raise InputError(f"--noise expects NAME=NUMBER, not {pair!r}") from None

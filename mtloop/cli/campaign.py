@@ -45,7 +45,7 @@ def command() -> None:
     "--indifference",
     default=1.0,
     show_default=True,
-    help="Difference, in points of 100, below which two systems count as equal.",
+    help="Difference, in points of 100, below which two systems count as equal (race:indifference takes 0 to 1).",
 )
 @click.option(
     "--min-ratings",
@@ -73,12 +73,14 @@ def create(
 
     if (out / PLAN).exists():
         raise InputError("this folder already contains a campaign; choose another folder", path=out)
+    if not 0 <= indifference < 100:
+        raise InputError(f"--indifference {indifference:g}; expected points of 100: 0 or more and less than 100")
     outputs = {name: tuple(read_lines(path)) for name, path in _parse_systems(systems)}
     references = tuple(read_lines(reference)) if reference else ()
     settings |= {
         "top": top or max(1, min(3, len(outputs) - 1)),
         "indifference": indifference / 100,
-        "enough": min_ratings,
+        "min_ratings": min_ratings,
     }
     plan = CampaignPlan(tuple(read_lines(source)), outputs, references, **settings)
     write_text(out / PLAN, plan.to_json() + "\n")
@@ -143,9 +145,9 @@ def verdict_line(status: CampaignStatus) -> str:
         order = sorted(status.means, key=lambda name: -status.means[name])
         means = ", ".join(f"{name} {100 * status.means[name]:.1f}" for name in order)
         ratings = pluralise(status.total, "rating")
-        return f"not decided after {ratings}, and all translations are rated; means: {means}"
+        return f"not decided after {ratings}; no translation of an undecided system is left to rate; means: {means}"
     if stop is None:
-        undecided = pluralise(len(status.asked), "system")
+        undecided = pluralise(len(status.undecided), "system")
         return f"not decided yet after {pluralise(status.total, 'rating')}; {undecided} still undecided"
     best = f"stop: with {100 * stop.confidence:g} % confidence the top {len(stop.best)} are {', '.join(stop.best)}"
     return f"{best} (none of them worse than another by more than {pluralise(100 * stop.within, 'point')})"
@@ -155,12 +157,16 @@ def _as_json(status: CampaignStatus) -> dict[str, Any]:
     stop = status.verdict
     return {
         "systems": {
-            name: {"mean": 100 * mean, "ratings": status.ratings[name], "asked": name in status.asked}
+            name: {"mean": 100 * mean, "ratings": status.ratings[name], "undecided": name in status.undecided}
             for name, mean in status.means.items()
         },
         "raters": {
-            name: {"ratings": habit.ratings, "mean": 100 * habit.mean, "spread": 100 * habit.spread}
-            for name, habit in status.raters.items()
+            name: {
+                "ratings": rater.ratings,
+                "mean": 100 * rater.mean,
+                "standard_deviation": 100 * rater.standard_deviation,
+            }
+            for name, rater in status.raters.items()
         },
         "ratings": status.total,
         "stop": None
@@ -175,17 +181,18 @@ def _as_table(status: CampaignStatus) -> str:
     order = sorted(status.means, key=lambda name: (-status.means[name], name))
     rows = [
         [name, f"{100 * status.means[name]:.1f}" if status.ratings[name] else "-", status.ratings[name],
-         "yes" if name in status.asked else "no"]
+         "yes" if name in status.undecided else "no"]
         for name in order
     ]  # fmt: skip
-    systems = tabulate(rows, ["system", "mean", "ratings", "still asked"], disable_numparse=True)
+    systems = tabulate(rows, ["system", "mean", "ratings", "undecided"], disable_numparse=True)
     return "\n".join([systems, *_rater_lines(status), "", verdict_line(status)])
 
 
 def _rater_lines(status: CampaignStatus) -> Iterator[str]:
-    for name, habit in status.raters.items():
-        mean, spread = 100 * habit.mean, 100 * habit.spread
-        yield f"rater {name}: {pluralise(habit.ratings, 'rating')}, mean {mean:.1f}, spread {spread:.1f}"
+    for name, rater in status.raters.items():
+        mean, deviation = 100 * rater.mean, 100 * rater.standard_deviation
+        ratings = pluralise(rater.ratings, "rating")
+        yield f"rater {name}: {ratings}, mean {mean:.1f}, standard deviation {deviation:.1f}"
 
 
 def _parse_systems(systems: tuple[str, ...]) -> Iterator[tuple[str, Path]]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mtloop.cli._inputs import Inputs
-from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options
+from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, split_names
 from mtloop.cli.run import make_experiment
 from mtloop.core.errors import MtloopError
-from mtloop.core.processes import ChildProcesses
+from mtloop.core.processes import ChildProcesses, failure_message
 from mtloop.experiments import backward_reliability
 from mtloop.methods.defaults import COMPARED_METHODS
 
@@ -75,7 +75,9 @@ def command(
     **options: Any,
 ) -> None:
     """Run several methods on the same stream; compare their quality and speed of learning, with significance."""
-    chosen = [name.strip() for name in methods.split(",") if name.strip()]
+    from mtloop.methods.neural import canonical_name
+
+    chosen = list(map(canonical_name, split_names(methods, "--methods", "method", "baseline,lora")))
     experiments = experiments_of(chosen, options)
     Inputs(language=language, names=names, block_words=block_words).metrics()  # a wrong name raises before the runs
     if documents:
@@ -174,6 +176,4 @@ def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -
 def _run(children: ChildProcesses, arguments: list[str]) -> None:
     done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=None if sys.stderr.isatty() else subprocess.PIPE)
     if done.returncode:
-        errors = (done.stderr or b"").decode(errors="replace").strip().splitlines()
-        method = arguments[arguments.index("--method") + 1]
-        raise MtloopError(f"method {method} failed: {errors[-1].removeprefix('mtloop: ') if errors else 'see above'}")
+        raise MtloopError(failure_message(arguments[arguments.index("--method") + 1], done.stderr))

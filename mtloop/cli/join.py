@@ -26,8 +26,8 @@ Examples:
   mtloop join http://localhost:8017 --task dev --key-file key.txt --method baseline --passes 2 --out dev.jsonl
   mtloop join http://localhost:8017 --task dev --key-file key.txt --method baseline --out dev.jsonl --resume
 \b
-The last command resumes after a crash of the client or the service. It waits for the service (--timeout) and repeats
-the pending submission, which counts only once.
+The last command resumes after a crash of the client or the service. It waits for the service (--give-up-after)
+and repeats the pending submission, which counts only once.
 """
 
 
@@ -45,19 +45,20 @@ the pending submission, which counts only once.
     "--passes", default=1, show_default=True, type=POSITIVE, help="Number of passes over the task. The task limits it."
 )
 @click.option(
-    "--timeout",
+    "--give-up-after",
     default=300.0,
     show_default=True,
     type=click.FloatRange(min=0),
-    help="Seconds to wait for a service that does not respond.",
+    metavar="SECONDS",
+    help="Seconds to retry a request while the service does not respond.",
 )
 @click.option(
     "--snapshot-every", default=100, show_default=True, type=POSITIVE, help="Number of sentences between snapshots."
 )
 @click.option("--threads", default=1, show_default=True, type=POSITIVE, help="Number of CPU threads.")
 def command(
-    url: str, task: str, key_file: Path, out: Path, resume: bool, run: str | None, passes: int, timeout: float,
-    snapshot_every: int, **options: Any,
+    url: str, task: str, key_file: Path, out: Path, resume: bool, run: str | None, passes: int,
+    give_up_after: float, snapshot_every: int, **options: Any,
 ) -> None:  # fmt: skip
     """Take part in a task: translate its sentences one by one, and learn from the reward of each translation."""
     from mtloop.client import Client, Retry
@@ -66,7 +67,7 @@ def command(
         raise InputError("already exists; resume it with --resume, or choose another name", path=out)
     key = read_key(key_file)
     participant = ParticipantConfig.create(**options)
-    with Client(url, key, retry=Retry(patience=timeout, on_wait=report_wait)) as client:
+    with Client(url, key, retry=Retry(give_up_after=give_up_after, on_wait=report_wait)) as client:
         for _ in take_part(client, participant, task, out, run, passes, snapshot_every):
             pass
     click.echo(out)
@@ -122,7 +123,7 @@ def take_part(
     check_passes(client.task(task), passes)
     joined, run_config = rejoin(client, out, task, run)
     header = participant.header(run_config)
-    steps = participate(out, header, joined, participant.learner, passes=passes, every=snapshot_every)
+    steps = participate(out, header, joined, participant.learner, passes=passes, snapshot_every=snapshot_every)
     start = run_config["first_step"]
     assert isinstance(start, int)
     return with_progress(steps, passes * joined.initial_state.samples - start, f"{task} {joined.run}")
@@ -146,8 +147,8 @@ def with_progress(steps: Iterable[Step], total: int, name: str) -> Iterator[Step
 
 def check_passes(task: TaskInfo, passes: int) -> None:
     """Raise InputError if the task allows fewer passes. A limit of 0 means no limit."""
-    if task.passes and passes > task.passes:
-        raise InputError(f"task {task.name} allows {task.passes} passes, not {passes}")
+    if task.max_passes and passes > task.max_passes:
+        raise InputError(f"task {task.name} allows {task.max_passes} passes, not {passes}")
 
 
 def report_wait(reason: str, seconds: float) -> None:

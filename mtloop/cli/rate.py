@@ -45,7 +45,7 @@ def offer_undo(campaign: Campaign, rater: str) -> None:
     """Let the rater undo the last rating when no translation is left to rate."""
     if rater not in campaign.status().raters:
         return
-    click.echo("\nYou have rated all translations. [u undo your last rating, q quit] ", nl=False)
+    click.echo("\nThere is nothing left for you to rate. [u undo your last rating, q quit] ", nl=False)
     if sys.stdin.readline().strip().lower() in ("u", "undo") and campaign.undo(rater):
         click.echo("rating undone; run the same command to rate it again")
 

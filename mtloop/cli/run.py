@@ -24,7 +24,7 @@ EPILOG = """
 Examples:
   mtloop run --data manual.tsv --method full --out full.jsonl
   mtloop run --data manual.tsv --method full --out full.jsonl --resume      (after an interruption)
-  mtloop run --data manual.tsv --method lasso --set regularisation=1e-3 --limit 500 --out lasso.jsonl
+  mtloop run --data manual.tsv --method lasso --set lasso_penalty=1e-3 --limit 500 --out lasso.jsonl
   mtloop run --data tuesday.tsv --delta monday.state --out tuesday.jsonl
   mtloop run --config experiment.toml --out run.jsonl
   mtloop run --data manual.tsv --method smt-adapting --model smt-model --shuffle 1 --out smt.jsonl
@@ -126,7 +126,9 @@ def run_experiment(
     check_feedback(learner, experiment.method, PostEdit)
     check_without_references(learner, experiment.method)
     total = min(len(stream), stop_after or len(stream))  # `until` keeps a complete trace from being learned again
-    steps = record(out, header, stream, learner, PostEditor(), schedule=schedule, every=snapshot_every, until=total)
+    steps = record(
+        out, header, stream, learner, PostEditor(), schedule=schedule, snapshot_every=snapshot_every, stop_after=total
+    )
     return with_progress(_timed(steps, out), total, experiment.method, language)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE
+from mtloop.cli._options import COUNT, PATH, POSITIVE, split_names
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,14 +23,17 @@ Examples:
   mtloop select --ratings ratings.tsv --policies exp3,thompson,race --missing skip --runs 30 --orders each --out found
   mtloop select --ratings mqm.tsv --policy race:top=1:confidence=0.9 --format json
   mtloop select --ratings ad-seg-scores-de-en.csv --metric-scores metric-seg-scores-de-en.tsv.gz --metric chrF \\
-                --policy exp3:variant=mtol --missing metric
+                --policy exp3:variant=published --missing metric
 \b
 Policies (settings follow after colons, as above):
-  ewaf exp3      policies of the 2021 paper (step_size=fixed|anytime, variant=paper|mtol); ewaf rates all systems
+  ewaf exp3      policies of the 2021 paper (step_size=fixed|anytime, variant=paper|published); ewaf rates all
+                 systems; published: as in the published code, which differs from the equations
   ucb1 thompson  one rating per segment
-  elimination    successive elimination with a stopping rule (top, confidence, indifference)
-  race           rates only systems that can still change the result, with a stopping rule (same settings)
-  linucb         chooses a system per segment from features of its source (alpha, ridge)
+  elimination    successive elimination with a stopping rule: top; confidence (0 to 1); indifference, the difference
+                 below which two systems count as equal (0 to 1: 0.01 is one point of 100)
+  race           rates only systems that can still change the result, with a stopping rule: the same settings;
+                 min_ratings per system before it stops; evaluation_interval, the number of segments between tests
+  linucb         chooses a system per segment from features of its source (alpha, ridge_penalty)
 """
 
 
@@ -114,11 +117,14 @@ def command(
 ) -> None:
     """Replay human ratings: measure how soon policies find the best systems, and how many ratings they need."""
     from mtloop.experiments.replays import ReplayPlan, as_json, as_table
+    from mtloop.selection.policies.registry import check_spec
     from mtloop.selection.replay_input import ReplayInput
 
     if policy and policies:
         raise InputError("give --policy or --policies, not both")
-    specs = _split(policies) if policies else [policy or "ewaf"]
+    specs = split_names(policies, "--policies", "policy", "exp3,race") if policies else [policy or "ewaf"]
+    for spec in specs:
+        check_spec(spec)
     replay_input = ReplayInput(**inputs)
     recording, gold, notes = replay_input.read()
     plan = ReplayPlan(
@@ -166,17 +172,10 @@ def _warnings(specs: Sequence[str], missing: str) -> list[str]:
     return [f"the confidence of {' and '.join(stopping)} is valid with --missing skip, not with {missing}"]
 
 
-def _split(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise InputError("--policies names no policy; for example: --policies exp3,race")
-    return names
-
-
 def _iterations(text: str, segments: Sequence[object]) -> list[int]:
     """Parse the checkpoints. `end` is the last iteration; checkpoints after it are left out."""
     iterations = []
-    for part in _split(text):
+    for part in split_names(text, "--checkpoints", "iteration", "10,100,end"):
         if part != "end" and not (part.isdigit() and int(part)):
             raise InputError(f"checkpoint {part!r}; expected numbers from 1 and `end`, separated by commas")
         iterations.append(len(segments) if part == "end" else int(part))

@@ -24,8 +24,8 @@ Create tasks and participants with `mtloop task` and `mtloop participant`, also 
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0: any free port.  [default: 8017]")
 @click.option("--workers", type=POSITIVE, help="Number of worker processes.  [default: 1]")
-@click.option("--rate", type=COUNT, help="Maximum requests per minute and API key; 0: no limit.  [default: 6000]")
-@click.option("--quota", type=COUNT, help="Maximum requests per day and API key; 0: no limit.  [default: 2000000]")
+@click.option("--rate", type=COUNT, help="Maximum requests per minute and participant; 0: no limit.  [default: 6000]")
+@click.option("--quota", type=COUNT, help="Maximum requests per day and participant; 0: no limit.  [default: 2000000]")
 @click.option("--secure/--no-secure", default=None, help="Send the session cookie over https only.  [default: no]")
 @click.option("--shutdown-timeout", type=POSITIVE, help="Seconds to finish open requests at shutdown.  [default: 10]")
 def command(**settings: Any) -> None:

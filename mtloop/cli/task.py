@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mtloop.cli._database import with_storage
-from mtloop.cli._options import COUNT, PATH, POSITIVE, database_options
+from mtloop.cli._options import COUNT, PATH, POSITIVE, database_options, parse_noise
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -120,20 +120,25 @@ def _row(row: dict[str, Any]) -> tuple[Any, ...]:
     return *(row[name] for name in ("name", "kind", "samples", "runs", "translated")), state, results
 
 
-def _add_command(verb: str, description: str, **changes: bool) -> None:
-    """Add a command that changes flags of a task."""
+def _add_command(name: str, description: str, state: str, **changes: bool) -> None:
+    """Add a command that changes flags of a task and prints its new state."""
 
-    @command.command(verb, help=description)
-    @click.argument("name")
+    @command.command(name, help=description)
+    @click.argument("task", metavar="NAME")
     @database_options
-    def change(name: str, folder: Path | None, database: str | None) -> None:
-        with_storage(lambda storage: storage.tasks.change_task(name, **changes), folder, database)
+    def change(task: str, folder: Path | None, database: str | None) -> None:
+        if "results_open" in changes:
+            found = with_storage(lambda storage: storage.tasks.task(task), folder, database)
+            if found is not None and found.kind != "training":
+                raise InputError(f"{task} is a {found.kind} task: its results are always visible")
+        with_storage(lambda storage: storage.tasks.change_task(task, **changes), folder, database)
+        click.echo(f"{task}: {state}")
 
 
-_add_command("open", "Publish the results of a training task.", results_open=True)
-_add_command("hide", "Hide the results of a training task again.", results_open=False)
-_add_command("stop", "Stop a task: it accepts no more translations.", stopped=True)
-_add_command("resume", "Resume a stopped task.", stopped=False)
+_add_command("open", "Publish the results of a training task.", "results are visible", results_open=True)
+_add_command("hide", "Hide the results of a training task again.", "results are hidden", results_open=False)
+_add_command("stop", "Stop a task: it accepts no more translations.", "stopped", stopped=True)
+_add_command("resume", "Resume a stopped task.", "running", stopped=False)
 
 
 @command.command()
@@ -173,7 +178,7 @@ def _task_file(name: str | None, config: Path | None, options: dict[str, Any]) -
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
     if "noise" in given:
-        given["noise"] = dict(map(_parse_noise, given["noise"]))
+        given["noise"] = parse_noise(given["noise"])
     if name is not None:
         given["name"] = name
     if config is not None:
@@ -181,14 +186,6 @@ def _task_file(name: str | None, config: Path | None, options: dict[str, Any]) -
     if name is None:
         raise InputError("the task has no name: use mtloop task create NAME ..., or --config FILE")
     return TaskFile(**given)
-
-
-def _parse_noise(pair: str) -> tuple[str, float]:
-    name, _, value = pair.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError as error:
-        raise InputError(f"--noise expects NAME=NUMBER, not {pair!r}") from error
 
 
 def _update(bar: Any, count: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, stream_options
+from mtloop.cli._options import COUNT, PATH, POSITIVE, split_names, stream_options
 from mtloop.cli.run import make_experiment, run_experiment
 from mtloop.methods.defaults import DEFAULT_METHOD
 
@@ -118,8 +119,10 @@ def command(
         seed=seed,
     )
     measures = MetricOptions(language=language)
-    objective = Objective.from_metrics(make_metrics(_split(metric), measures))
-    reported = Objective.from_metrics(make_metrics(_split(report_metrics), measures)).metrics
+    objective = Objective.from_metrics(make_metrics(split_names(metric, "--metric", "metric", "ter"), measures))
+    reported = Objective.from_metrics(
+        make_metrics(split_names(report_metrics, "--report-metrics", "metric", REPORTED), measures)
+    ).metrics
     with locked(out, _log) as lock:
         plan.save_or_check(out)
         search = Search(plan, objective, out, _runner(jobs, lock, snapshot_every, language), _log)
@@ -147,8 +150,10 @@ def leaderboard(search: Search) -> str:
 
 
 def _row(result: TrialResult, names: Sequence[str], *, with_gain: bool) -> list[str]:
-    scores = [f"{result.scores[name]:.2f}" if name in result.scores else "-" for name in names]
-    gain = [f"{result.value:+.2f}"] if with_gain else []
+    from mtloop.experiments.tuning.trial import format_score
+
+    scores = [format_score(result.scores[name]) if name in result.scores else "-" for name in names]
+    gain = [f"{result.value:+.2f}" if math.isfinite(result.value) else "-"] if with_gain else []
     return [result.trial.name, result.failed or str(result.trial), str(result.rows), *scores, *gain]
 
 
@@ -156,13 +161,13 @@ def report(systems: dict[str, list[Step]], metrics: list[Additive], where: str) 
     """A table of scores and differences on the reported rows, with 95 % intervals."""
     from mtloop.metrics.evaluation import Evaluation
 
-    parts = [f"Reported on {where}; in brackets 95 % intervals (bootstrap, 1000 samples).\n"]
+    parts = [f"Reported on {where}; in brackets 95 % intervals (bootstrap, 1000 resamples).\n"]
     parts.append(_table(Evaluation(systems, metrics), "system", list(systems)))
     for baseline in list(systems)[:-1]:
         evaluation = Evaluation(systems, metrics, baseline)
         names = list(systems)[list(systems).index(baseline) + 1 :]
         parts.append(_table(evaluation, f"minus {baseline}", names))
-    parts.append("* p < 0.05, ** p < 0.01, *** p < 0.001 (approximate randomisation, 1000 trials, seed 1)")
+    parts.append("* p < 0.05, ** p < 0.01, *** p < 0.001 (approximate randomisation, 1000 resamples, seed 1)")
     return "\n".join(parts)
 
 
@@ -177,11 +182,18 @@ def _table(evaluation: Evaluation, title: str, systems: list[str]) -> str:
 
 
 def _cell(evaluation: Evaluation, system: str, metric: Additive) -> str:
-    """A score or, with a baseline, a difference, with its interval."""
+    """A score or, with a baseline, a difference, with its interval; `0/0` or `-` if it is not defined."""
     if (found := evaluation.comparison(system, metric)) is not None:
-        return f"{found.difference:+.2f}{found.mark} [{found.interval[0]:+.2f}, {found.interval[1]:+.2f}]"
-    low, high = evaluation.interval(system, metric)
-    return f"{evaluation.score(system, metric)} [{low:.2f}, {high:.2f}]"
+        if math.isnan(found.difference):
+            return "-"
+        return f"{found.difference:+.2f}{found.mark}{_interval(found.interval, '+.2f')}"
+    return f"{evaluation.score(system, metric)}{_interval(evaluation.interval(system, metric), '.2f')}"
+
+
+def _interval(bounds: tuple[float, float], form: str) -> str:
+    """The interval in brackets; empty if it is not defined."""
+    low, high = bounds
+    return "" if math.isnan(low) or math.isnan(high) else f" [{low:{form}}, {high:{form}}]"
 
 
 def _runner(jobs: int, lock: int, snapshot_every: int, language: str) -> Runner:
@@ -191,10 +203,6 @@ def _runner(jobs: int, lock: int, snapshot_every: int, language: str) -> Runner:
         deque(run_experiment(job.experiment, job.trace, snapshot_every, language, job.rows), maxlen=0)
 
     return InProcess(run) if jobs == 1 else Processes(jobs, lock, snapshot_every)
-
-
-def _split(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _log(line: str) -> None:

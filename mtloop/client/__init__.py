@@ -5,7 +5,7 @@ from mtloop.client.failures import ClientError, Refused, Unreachable
 from mtloop.client.participation import participate, rejoin
 from mtloop.client.responses import RunState, SourceSentence, SubmissionResult, TaskInfo
 from mtloop.client.retry import Retry
-from mtloop.client.shared_task import Task
+from mtloop.client.task_stream import Task
 
 __all__ = [
     "Client",

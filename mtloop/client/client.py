@@ -11,7 +11,7 @@ from mtloop.client import responses
 from mtloop.client.failures import Refused, ResponseLost
 from mtloop.client.responses import RunState, SourceSentence, SubmissionResult, TaskInfo
 from mtloop.client.retry import Retry
-from mtloop.client.shared_task import Task
+from mtloop.client.task_stream import Task
 from mtloop.client.transport import Transport, open_http
 from mtloop.core.errors import UnknownName
 
@@ -116,7 +116,7 @@ class Client:
     def _existing_run(self, task: str, run: str) -> RunState:
         state = self.run(run)
         if state.task != task:
-            raise UnknownName(f"run of task {task}", run, [known.run for known in self.runs(task)])
+            raise UnknownName("run", run, [known.run for known in self.runs(task)], owner=f"task {task}")
         return state
 
     def _create_once(self, path: str, body: dict[str, str], find: Callable[[], RunState | None]) -> RunState:

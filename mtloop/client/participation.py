@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtloop.client.failures import Refused
-from mtloop.client.shared_task import Task
+from mtloop.client.task_stream import Task
 from mtloop.core import serialisation
 from mtloop.core.errors import InputError, SerialisationError, TraceError
 from mtloop.core.protocols import Learner, Stateful, Stream
@@ -58,7 +58,7 @@ def _join_new(client: Client, task: str) -> Task:
 
 
 def participate(
-    path: str | Path, header: Header, task: Task, learner: Learner, *, passes: int = 1, every: int = 100
+    path: str | Path, header: Header, task: Task, learner: Learner, *, passes: int = 1, snapshot_every: int = 100
 ) -> Iterator[Step]:
     """Run `record` on a task: write each step to `path`, or resume an unfinished trace there.
 
@@ -72,7 +72,8 @@ def participate(
     _check_progress(path, header.config, task, len(past), len(past) + bool(pending))
     stream = chain(_segments(past), _segments([Step(len(past), pending)] if pending else []), _passes(task, passes))
     resuming = ResubmittingLearner(learner, pending) if pending else learner
-    yield from record(path, header, stream, resuming, WriteAheadJudge(task, pending_file), every=every)
+    judge = WriteAheadJudge(task, pending_file)
+    yield from record(path, header, stream, resuming, judge, snapshot_every=snapshot_every)
     pending_file.clear()
 
 

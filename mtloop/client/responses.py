@@ -16,12 +16,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
-    """A task on the service. `kind` is mock, dev or training; `samples` is the number of sentences per pass."""
+    """A task on the service. `kind` is mock, dev or training; `samples` is the number of sentences per pass.
+
+    `max_passes` is the maximum number of passes per run; 0 means no limit.
+    """
 
     name: str
     kind: str
     samples: int
-    passes: int | None = None
+    max_passes: int | None = None
     source_language: str | None = None
     target_language: str | None = None
     reward: str | None = None

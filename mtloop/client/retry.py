@@ -12,14 +12,14 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True)
 class Retry:
-    """A request is retried for at most `patience` seconds. The maximum wait doubles from `first_wait` to `max_wait`.
+    """A request is retried for at most `give_up_after` seconds, with all its attempts and waits.
 
-    Each wait is drawn uniformly between 0 and that maximum (full jitter), so that participants do not all come back at
-    once after a restart of the service. A `Retry-After` of the service is never shortened. `on_wait` is called before
-    every wait with the reason and the seconds.
+    The maximum wait doubles from `first_wait` to `max_wait`. Each wait is drawn uniformly between 0 and that maximum
+    (full jitter), so that participants do not all come back at once after a restart of the service. A `Retry-After` of
+    the service is never shortened. `on_wait` is called before every wait with the reason and the seconds.
     """
 
-    patience: float = 120.0
+    give_up_after: float = 120.0
     first_wait: float = 0.2
     max_wait: float = 20.0
     on_wait: Callable[[str, float], None] = lambda reason, seconds: None

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from mtloop.client.failures import Refused, ResponseLost, Unreachable
 from mtloop.client.retry import Retry, parse_retry_after
 from mtloop.core import serialisation
-from mtloop.core.errors import InputError, SerialisationError, need
+from mtloop.core.errors import InputError, PicklableError, SerialisationError, need
 from mtloop.core.types import JSON
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MAYBE_EXECUTED = {408, 500, 502, 504}  # the service may have executed the reque
 LIBRARIES = ("httpx2", "httpx")  # httpx2 is the successor of httpx, with the same interface
 
 
-class RetryableError(Exception):
+class RetryableError(PicklableError):
     """A failure that a retry may solve. `executed` is true if the service may have executed the request."""
 
     def __init__(self, reason: str, *, executed: bool, retry_after: float | None = None) -> None:
@@ -44,7 +44,7 @@ class Transport:
     def request(
         self, method: str, path: str, body: Mapping[str, JSON] | None = None, *, repeatable: bool = True
     ) -> dict[str, JSON]:
-        """Send a request until a response arrives or `retry.patience` ends. Return the body of the response.
+        """Send a request until a response arrives or `retry.give_up_after` ends. Return the body of the response.
 
         A request that must not be executed twice is not `repeatable`. It is sent again only if it certainly was not
         executed; otherwise ResponseLost is raised, and the caller must find out.
@@ -57,7 +57,7 @@ class Transport:
                 if error.executed and not repeatable:
                     raise ResponseLost(f"{self.address}: {error.reason}") from error
                 wait = self.retry.wait(attempt, error.retry_after)
-                if self.retry.clock() - start + wait > self.retry.patience:
+                if self.retry.clock() - start + wait > self.retry.give_up_after:
                     raise self._timeout(error) from error
                 self.retry.on_wait(error.reason, wait)
                 self.retry.sleep(wait)
@@ -83,7 +83,7 @@ class Transport:
                 f"{self.address} asks to wait {error.retry_after:.0f} s ({error.reason}); try again later"
             )
         return Unreachable(
-            f"{self.address} did not respond in {self.retry.patience:.0f} s ({error.reason}); is it running?"
+            f"{self.address} did not respond in {self.retry.give_up_after:.0f} s ({error.reason}); is it running?"
         )
 
 

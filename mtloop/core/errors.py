@@ -17,9 +17,23 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 
-class MtloopError(Exception):
+class PicklableError(Exception):
+    """An exception that can be pickled, and thus cross processes, whatever arguments its `__init__` takes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[PicklableError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> PicklableError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
+
+
+class MtloopError(PicklableError):
     """Base class: catch it to catch every error that the user of mtloop can correct."""
 
 
@@ -37,17 +51,33 @@ class InputError(MtloopError):
 
 
 class UnknownName(InputError):
-    """A name that is not in a registry; the message suggests the closest name and lists all of them.
+    """A name that is not known; the message suggests the closest name and lists all of them.
+
+    `owner` is the thing that lacks the name, such as "method full"; `path` is the file that contains the name. `hint`
+    is added to the end of the message.
 
     >>> str(UnknownName("metric", "blue", ["bleu", "chrf"]))
-    "unknown metric 'blue'; did you mean 'bleu'? known: bleu, chrf"
+    "there is no metric 'blue'; did you mean 'bleu'? known: bleu, chrf"
+    >>> str(UnknownName("setting", "lr", ["learning_rate"], owner="method full"))
+    "method full has no setting 'lr'; known: learning_rate"
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        owner: str = "",
+        path: str | Path | None = None,
+        hint: str = "",
+    ) -> None:
         names = sorted(known)
         closest = difflib.get_close_matches(name.lower(), names, n=1)
-        hint = f"; did you mean {closest[0]!r}?" if closest else ";"
-        super().__init__(f"unknown {kind} {name!r}{hint} known: {', '.join(names)}")
+        suggestion = f" did you mean {closest[0]!r}?" if closest else ""
+        subject = f"{owner} has" if owner else "there is"
+        message = f"{subject} no {kind} {name!r};{suggestion} known: {', '.join(names) or 'none'}"
+        super().__init__(message + (f"; {hint}" if hint else ""), path=path)
 
 
 class TraceError(InputError):

@@ -60,5 +60,16 @@ class ChildProcesses:
             child.terminate()
 
 
+def failure_message(method: str, stderr: bytes | None) -> str:
+    """Return the error of a child process that ran a method: the last line of its standard error, with the method once.
+
+    >>> failure_message("full", b"mtloop: no such file"), failure_message("full", b"mtloop: method full has no setting")
+    ('method full failed: no such file', 'method full has no setting')
+    """
+    lines = (stderr or b"").decode(errors="replace").strip().splitlines()
+    reason = lines[-1].removeprefix("mtloop: ") if lines else "see above"
+    return reason if reason.startswith(f"method {method} ") else f"method {method} failed: {reason}"
+
+
 def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)

@@ -6,12 +6,9 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
-from mtloop.core.types import Feedback, Learned, Proposal, Segment, Step, Truth
-
-if TYPE_CHECKING:
-    from mtloop.core.types import Score
+from mtloop.core.types import Feedback, Learned, Proposal, Score, Segment, Step, Truth
 
 Stream: TypeAlias = Iterable[tuple[Segment, Truth | None]]
 

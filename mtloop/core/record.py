@@ -27,22 +27,22 @@ def record(
     judge: Judge,
     *,
     schedule: Schedule | None = None,
-    every: int = 100,
-    until: int | None = None,
+    snapshot_every: int = 100,
+    stop_after: int | None = None,
 ) -> Iterator[Step]:
     """Run the loop and write each step to the trace at `path` before yielding it; resume an unfinished trace.
 
     All steps are yielded, the recorded ones first, so that a progress display covers the whole run. A learner that is
-    `Stateful` is saved every `every` steps; any other learner learns the whole record again when the run is resumed.
-    `until` stops the run after this number of steps in total and saves the learner, so that a resumed run learns
-    nothing twice (None: run to the end).
+    `Stateful` is saved every `snapshot_every` steps; any other learner learns the whole record again when the run is
+    resumed. The run stops after `stop_after` steps in total and saves the learner, so that a resumed run learns nothing
+    twice (None: run to the end).
     """
     with TraceWriter(path, header, exclusive=True) as trace:
         snapshots = Snapshots(Path(path))
         if not trace.past:
             snapshots.clear()  # left by an earlier run with the same file name
         yield from trace.past
-        if until is not None and len(trace.past) >= until:
+        if stop_after is not None and len(trace.past) >= stop_after:
             return
         schedule = schedule or Each()
         restored = snapshots.restore(learner, lessons_before_next(trace.past, schedule))
@@ -50,9 +50,9 @@ def record(
         for step in loop.steps(schedule):
             trace.write(step)
             yield step
-            if (step.index + 1) % every == 0 or step.index + 1 == until:
+            if (step.index + 1) % snapshot_every == 0 or step.index + 1 == stop_after:
                 snapshots.save(learner, loop.lessons)
-            if step.index + 1 == until:
+            if step.index + 1 == stop_after:
                 return
 
 

@@ -86,6 +86,16 @@ class Reward:
 
 
 Feedback: TypeAlias = PostEdit | Scores | Preference | Reward
+_FEEDBACK_WORDS = {PostEdit: "post-edits", Scores: "scores", Preference: "preferences", Reward: "rewards"}
+
+
+def feedback_words(kind: type[Feedback]) -> str:
+    """Return the plural of a kind of feedback, for messages.
+
+    >>> feedback_words(PostEdit)
+    'post-edits'
+    """
+    return _FEEDBACK_WORDS.get(kind, kind.__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import click
 
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.loop import Delay
-from mtloop.core.processes import ChildProcesses
+from mtloop.core.processes import ChildProcesses, failure_message
 from mtloop.core.record import record
 from mtloop.core.trace import Trace
 from mtloop.core.types import Step
@@ -46,7 +46,7 @@ def run_method(task: BanditTask, config: MethodConfig, out: Path) -> Path:
     learner, header = config.build(task)
     out.mkdir(parents=True, exist_ok=True)
     stream = task.stream()
-    steps = record(path, header, stream, learner, task.rater(), schedule=Delay(task.delay), until=len(stream))
+    steps = record(path, header, stream, learner, task.rater(), schedule=Delay(task.delay), stop_after=len(stream))
     deque(steps, maxlen=0)
     return path
 
@@ -107,7 +107,4 @@ def _join_command(service: str, task: str, key_file: Path, config: MethodConfig,
 def _run_command(children: ChildProcesses, arguments: list[str]) -> None:
     done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        method = arguments[arguments.index("--method") + 1]
-        reason = lines[-1].removeprefix("mtloop: ") if lines else "no reason given"
-        raise MtloopError(f"method {method} failed: {reason}")
+        raise MtloopError(failure_message(arguments[arguments.index("--method") + 1], done.stderr))

@@ -16,6 +16,7 @@ from mtloop.core.types import JSON, Segment, Truth
 from mtloop.data import parse_columns, read, subset
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.engines import Engine, Model, engine_of, schedule_of
+from mtloop.methods.neural import canonical_name
 from mtloop.methods.registry import make_learner, settings_of
 from mtloop.nmt.delta_files import apply_delta, find_delta, read_delta
 
@@ -43,6 +44,9 @@ class Experiment:
     threads: int = 1
     delta: str = ""
     settings: Mapping[str, JSON] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", canonical_name(self.method))
 
     @classmethod
     def from_toml(cls, path: Path) -> dict[str, JSON]:

@@ -51,7 +51,7 @@ class ReplayPlan:
     checkpoints: Sequence[int]
 
     def result(self, spec: str, *, trace: bool = False) -> ReplayResult:
-        """Replay a policy, such as `exp3:variant=mtol`; `trace` stores the steps of the first run."""
+        """Replay a policy, such as `exp3:variant=published`; `trace` stores the steps of the first run."""
         size = len(self.recording.segments)
         policy = make_policy(spec, self.recording.systems, horizon=size, runs=self.runs)
         replay = Replay(self.recording, self.missing, decimals=self.decimals, top=self.gold.top)
@@ -99,15 +99,21 @@ def as_table(results: Sequence[ReplayResult]) -> str:
 
     iterations = [checkpoint.iteration for checkpoint in results[0].checkpoints]
     rows = [_row(result) for result in results]
-    headers = ["policy", "missing", *(f"{iteration} top 1/3" for iteration in iterations), "ratings", "top 3 since"]
+    headers = [
+        "policy",
+        "missing",
+        *(f"{iteration} top 1/3" for iteration in iterations),
+        "ratings (mean)",
+        "top 3 since",
+    ]
     alignment = ("left", "left", *["right"] * (len(iterations) + 2))
     paper = tabulate(rows, headers, disable_numparse=True, colalign=alignment)
-    spent = tabulate([_effort_row(result) for result in results], _EFFORT, disable_numparse=True)
+    effort = tabulate([_effort_row(result) for result in results], _EFFORT, disable_numparse=True)
     gold = f"gold: {', '.join(results[0].gold.best)}"
-    return "\n".join([gold, "", paper, "", spent, *(line for result in results for line in _stops(result))])
+    return "\n".join([gold, "", paper, "", effort, *(line for result in results for line in _stops(result))])
 
 
-_EFFORT = ("policy", "all ratings", "spent", "to settle", "never settled", "stopped", "of these right")
+_EFFORT = ("policy", "all ratings", "ratings (median)", "to settle (median)", "never settled", "stopped", "correct")
 
 
 def _row(result: ReplayResult) -> list[str]:
@@ -118,11 +124,11 @@ def _row(result: ReplayResult) -> list[str]:
 
 def _effort_row(result: ReplayResult) -> list[str]:
     effort = result.effort.to_json()
-    names = ("all_ratings", "ratings", "settled")
+    names = ("all_ratings", "median_ratings", "settled")
     of = f"/{effort['runs']}"
     counts = [f"{effort['never_settled']}{of}", f"{effort['stopped']}{of}"]
-    right = f"{effort['right_when_stopped']}/{effort['stopped']}" if effort["stopped"] else "-"
-    return [result.policy, *(f"{effort[name]:.0f}" for name in names), *counts, right]
+    correct = f"{effort['correct']}/{effort['stopped']}" if effort["stopped"] else "-"
+    return [result.policy, *(f"{effort[name]:.0f}" for name in names), *counts, correct]
 
 
 def _stops(result: ReplayResult) -> Iterator[str]:

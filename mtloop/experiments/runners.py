@@ -20,7 +20,7 @@ from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.processes import ChildProcesses
 from mtloop.experiments.experiment import Experiment
-from mtloop.experiments.tuning.toml_writer import to_toml
+from mtloop.experiments.experiment_toml import to_toml
 
 EXIT_INPUT_ERROR = 2  # the exit code of `mtloop` for wrong input; a retry would fail again
 

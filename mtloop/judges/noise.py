@@ -27,11 +27,12 @@ class Noise:
 
     def __post_init__(self) -> None:
         if not 0 < self.skew < inf:
-            raise InputError(f"skew {self.skew:g}: expected more than 0 (1 changes nothing)")
+            raise InputError(f"skew is {self.skew:g}; expected more than 0 (1 changes nothing)")
         if not 0 <= self.variance < inf:
-            raise InputError(f"variance {self.variance:g}: expected 0 or more (0 changes nothing)")
+            raise InputError(f"variance is {self.variance:g}; expected 0 or more (0 changes nothing)")
         if not 0 <= self.granularity < inf or self.granularity != int(self.granularity):
-            raise InputError(f"granularity {self.granularity:g}: expected a whole number of steps (0 changes nothing)")
+            message = f"granularity is {self.granularity:g}; expected a whole number of steps (0 changes nothing)"
+            raise InputError(message)
 
     def __call__(self, reward: float, rng: random.Random) -> float:
         skewed = reward**self.skew

@@ -35,7 +35,7 @@ class Rater:
     def __post_init__(self) -> None:
         if self.thumbs is not None and not 0 < self.thumbs <= 1:
             raise InputError(
-                f"thumbs {self.thumbs:g}: expected the lowest reward for a thumb up, above 0 and at most 1"
+                f"thumbs is {self.thumbs:g}; expected the lowest reward for a thumb up, above 0 and at most 1"
             )
 
     def __call__(self, proposal: Proposal, truth: Truth | None) -> Reward | None:

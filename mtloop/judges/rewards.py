@@ -49,7 +49,7 @@ def make_noise(settings: Mapping[str, float]) -> Noise:
     """Return the noise with these settings; raise InputError if they are invalid."""
     unknown = settings.keys() - Noise.__dataclass_fields__.keys()
     if unknown:
-        raise UnknownName("noise", sorted(unknown)[0], Noise.__dataclass_fields__)
+        raise UnknownName("noise setting", sorted(unknown)[0], Noise.__dataclass_fields__)
     try:
         return Noise(**settings)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:

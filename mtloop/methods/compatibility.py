@@ -5,11 +5,11 @@ from __future__ import annotations
 from mtloop.bandits.oracle import RequiresReferences
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import DeclaresFeedback, Learner
-from mtloop.core.types import Feedback, PostEdit, Reward
+from mtloop.core.types import Feedback, PostEdit, Reward, feedback_words
 
 FEEDBACK_SOURCES: dict[type[Feedback], str] = {
-    PostEdit: "a run gives only PostEdit feedback; use mtloop bandit",
-    Reward: "a task gives only Reward feedback; "
+    PostEdit: "a run gives only post-edits; use mtloop bandit",
+    Reward: "a task gives only rewards; "
     "take a method that does not learn (baseline, copy-source) or one that learns from rewards",
 }
 
@@ -27,5 +27,5 @@ def check_feedback(learner: Learner, method: str, feedback: type[Feedback]) -> N
     """Raise InputError if the learner learns, but not from this kind of feedback."""
     kinds = learner.learns_from if isinstance(learner, DeclaresFeedback) else ()
     if kinds and feedback not in kinds:
-        needed = " or ".join(kind.__name__ for kind in kinds)
+        needed = " or ".join(map(feedback_words, kinds))
         raise InputError(f"method {method} learns from {needed}, but {FEEDBACK_SOURCES[feedback]}")

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 DEFAULT_METHOD = "lora+memory+copy"
-MAX_PIECE_TOKENS = 48  # a longer source is split between sentences
 COMPARED_METHODS = f"baseline,bias,top,fixed,full,lasso,{DEFAULT_METHOD}"  # those of the 2019 paper, and the default
 STREAM_LENGTH = "stream_length"  # the setting that holds the length of the stream, if a method has it

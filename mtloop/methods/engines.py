@@ -29,7 +29,7 @@ class Model(Protocol):
 class Engine:
     """How to load a model and set the number of threads; `model` and `schedule` are the defaults.
 
-    Trace headers store the version of `package`. `option` is the command-line option for the model in verbs that run
+    Trace headers store the version of `package`. `option` is the command-line option for the model in commands that run
     methods of several engines.
     """
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.keywords import keywords_of
 from mtloop.core.protocols import Learner
+from mtloop.core.ranges import check_above, check_at_least
 from mtloop.core.types import JSON
-from mtloop.methods.defaults import MAX_PIECE_TOKENS
-from mtloop.methods.keywords import keywords_of
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
     from mtloop.nmt.decoding.copying import CopyModel
@@ -63,7 +64,7 @@ def lasso(
     *,
     learning_rate: float = 5e-3,
     bias_learning_rate: float = 1e-2,
-    regularisation: float = 1e-5,
+    lasso_penalty: float = 1e-5,
     hidden_budget: int = 1_000_000,
     embedding_budget: int = 1_000_000,
     gradient_clipping: str = "clip",
@@ -72,7 +73,7 @@ def lasso(
     from mtloop.nmt.scopes.lasso import Lasso
 
     clipping = _checked_clipping(gradient_clipping)
-    return Lasso(model, learning_rate, bias_learning_rate, regularisation, hidden_budget, embedding_budget, clipping)
+    return Lasso(model, learning_rate, bias_learning_rate, lasso_penalty, hidden_budget, embedding_budget, clipping)
 
 
 def lora(
@@ -133,8 +134,8 @@ def learning(
     """Return the keyword arguments that all methods share: search, length of learning and regularisation."""
     from mtloop.nmt.regularisation import Regularisation
 
-    if beam_size < 1 or max_updates < 0 or not target_perplexity >= 1:
-        raise InputError("beam_size is 1 or more, max_updates 0 or more, and target_perplexity 1 or more")
+    check_at_least(1, beam_size=beam_size, target_perplexity=target_perplexity)
+    check_at_least(0, max_updates=max_updates)
     regularisation = Regularisation(kl_weight, replay_pairs, loss_threshold, weight_average)
     limits = {"beam_size": beam_size, "max_updates": max_updates, "target_perplexity": target_perplexity}
     return limits | {"max_piece_tokens": max_piece_tokens, "regularisation": regularisation}
@@ -149,6 +150,7 @@ SCOPES: dict[str, Callable[..., Scope]] = {
     "lasso": lasso,
     "lora": lora,
 }
+LEARNING_SCOPES = tuple(name for name in SCOPES if name != "baseline")
 SEARCH_SETTINGS = ("beam_size", "max_piece_tokens")  # the shared settings of methods whose weights do not learn
 NO_UPDATES: dict[str, JSON] = {"max_updates": 0}
 EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
@@ -185,9 +187,8 @@ class Neural:
         from mtloop.nmt.adaptive import AdaptiveNMT
 
         settings = self.keywords | settings
-        rate = settings.get("learning_rate")
-        if rate is not None and not 0 < float(rate) < float("inf"):  # type: ignore[arg-type]
-            raise InputError(f"learning_rate is a number above 0, not {rate}")
+        if (rate := settings.get("learning_rate")) is not None:
+            check_above(0, learning_rate=float(rate))  # type: ignore[arg-type]
         (_, scope), *extras = self.parts.items()
         made = {"copying" if name == "copy" else name: part(**_own(part, settings)) for name, part in extras}
         common = learning(**_own(learning, settings if self.updates_weights else settings | NO_UPDATES))
@@ -219,14 +220,28 @@ def make_scope(model: Marian, name: str, learning_rate: float, tensors_file: str
 
     The scope does not clip each tensor's gradient: the caller clips one norm over all of them.
     """
-    learning = {known: make for known, make in SCOPES.items() if known != "baseline"}
-    if name not in learning:
-        raise UnknownName("scope", name, learning)
-    if tensors_file and name != "fixed":
-        raise InputError(f"tensors_file is a setting of scope fixed, not of {name}")
+    check_scope(name, tensors_file)
     settings: dict[str, Any] = {"learning_rate": learning_rate} if learning_rate else {}
     settings |= {"tensors_file": tensors_file} if tensors_file else {}
-    return learning[name](model, gradient_clipping="none", **settings)
+    return SCOPES[name](model, gradient_clipping="none", **settings)
+
+
+def check_scope(name: str, tensors_file: str) -> None:
+    """Raise InputError if `name` is no scope that learns, or if another scope than `fixed` has a `tensors_file`."""
+    if name not in LEARNING_SCOPES:
+        raise UnknownName("scope", name, LEARNING_SCOPES)
+    if tensors_file and name != "fixed":
+        raise InputError(f"tensors_file is a setting of scope fixed, not of {name}")
+
+
+def canonical_name(method: str) -> str:
+    """Return the name of a combination with its parts in the order scope, memory, copy; return other names unchanged.
+
+    >>> canonical_name("copy+memory+full"), canonical_name("nmt-el")
+    ('full+memory+copy', 'nmt-el')
+    """
+    parts = method.split("+")
+    return "+".join(sorted(parts, key=[*SCOPES, *EXTRAS].index)) if is_combination(parts) else method
 
 
 def is_combination(parts: list[str]) -> bool:
@@ -262,5 +277,5 @@ def _own(part: Callable[..., Any], settings: Mapping[str, JSON]) -> dict[str, An
 def _checked_clipping(value: str) -> Any:
     if value not in ("clip", "scale", "none"):
         allowed = "'clip' (above norm 1), 'scale' (always to norm 1) or 'none'"
-        raise InputError(f"gradient_clipping is {allowed}, not {value!r}")
+        raise InputError(f"gradient_clipping is {value!r}; expected {allowed}")
     return value

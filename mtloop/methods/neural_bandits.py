@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.protocols import Learner
+from mtloop.core.ranges import check_above, check_at_least
 from mtloop.core.types import JSON
-from mtloop.methods.defaults import MAX_PIECE_TOKENS
+from mtloop.methods.neural import make_scope
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
     from mtloop.bandits.neural.annealing import Annealing
@@ -60,7 +62,6 @@ class BanditSettings:
 
     def make_scope(self, model: Marian, sgd_rates: Mapping[str, float]) -> Scope:
         """Return the scope, wrapped in its optimiser; `sgd_rates` are the default learning rates of SGD."""
-        from mtloop.methods.neural import make_scope
         from mtloop.nmt.scopes.adam import AdamScope, GradientScope
 
         self._check()
@@ -73,12 +74,8 @@ class BanditSettings:
         return AdamScope(scope)
 
     def _check(self) -> None:
-        if self.max_piece_tokens < 1:
-            raise InputError(f"max_piece_tokens = {self.max_piece_tokens}; expected 1 or more")
-        if self.max_gradient_norm < 0 or self.learning_rate < 0:
-            raise InputError(
-                "max_gradient_norm is 0 (no clipping) or more, learning_rate 0 (the default of the scope) or more"
-            )
+        check_at_least(1, max_piece_tokens=self.max_piece_tokens)
+        check_at_least(0, max_gradient_norm=self.max_gradient_norm, learning_rate=self.learning_rate)
         if self.optimiser not in ("sgd", "adam"):
             raise UnknownName("optimiser", self.optimiser, ("sgd", "adam"))
 
@@ -108,14 +105,14 @@ class RecallSettings(SamplingSettings):
     """How a repeated source is translated.
 
     A translation with a mean reward of at least `accept_reward` is repeated; below it, a beam search of `beam_size`
-    looks for an untried one. `baseline` is the baseline for new sources: the mean of all rewards, a ridge regression
-    on the source, or a critic.
+    looks for an untried one. `reward_baseline` is the baseline for new sources: the mean of all rewards, a ridge
+    regression on the source, or a critic.
     """
 
     exploration: float = 0.2
     accept_reward: float = 0.4
     beam_size: int = 8
-    baseline: str = "mean"
+    reward_baseline: str = "mean"
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,7 @@ class NeuralBandit(Generic[AnySettings]):
 
         for name in settings:
             if name not in self.keywords:
-                raise UnknownName(f"setting of method {self.name}", name, self.keywords)
+                raise UnknownName("setting", name, self.keywords, owner=f"method {self.name}")
         chosen = replace(self.defaults, **settings)  # type: ignore[arg-type]
         explorer, annealing = self.make_explorer(model, chosen), chosen.annealing()
         return BanditNMT(
@@ -200,8 +197,7 @@ def ridge_baseline(model: Marian, settings: RidgeSettings) -> Explorer:
     """The baseline is a ridge regression on the encoded source."""
     from mtloop.bandits.neural.baselines import SourceRidge
 
-    if settings.ridge_penalty <= 0:
-        raise InputError("ridge_penalty is more than 0")
+    check_above(0, ridge_penalty=settings.ridge_penalty)
     return settings.explorer(SourceRidge(model.shape.width, settings.ridge_penalty))
 
 
@@ -209,8 +205,8 @@ def actor_critic(model: Marian, settings: CriticSettings) -> Explorer:
     """The baseline is a critic's prediction for each token."""
     from mtloop.bandits.neural.critic import Critic
 
-    if settings.critic_learning_rate <= 0 or settings.critic_width < 1:
-        raise InputError("critic_learning_rate is more than 0, and critic_width is 1 or more")
+    check_above(0, critic_learning_rate=settings.critic_learning_rate)
+    check_at_least(1, critic_width=settings.critic_width)
     width, rate = settings.critic_width, settings.critic_learning_rate
     return settings.explorer(Critic(model.shape.width, width, rate, settings.seed))
 
@@ -227,9 +223,9 @@ def recall(model: Marian, settings: RecallSettings) -> Explorer:
         "ridge": lambda: SourceRidge(width),
         "critic": lambda: Critic(width, seed=settings.seed),
     }
-    if settings.baseline not in baselines:
-        raise UnknownName("baseline", settings.baseline, baselines)
-    sampling = settings.explorer(baselines[settings.baseline]())
+    if settings.reward_baseline not in baselines:
+        raise UnknownName("reward_baseline", settings.reward_baseline, baselines)
+    sampling = settings.explorer(baselines[settings.reward_baseline]())
     return RepeatedSources(sampling, settings.accept_reward, settings.beam_size)
 
 

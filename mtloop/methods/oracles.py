@@ -7,10 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
+from mtloop.core.ranges import check_at_least
 from mtloop.core.types import JSON
-from mtloop.methods.defaults import MAX_PIECE_TOKENS
+from mtloop.methods.neural import NEURAL_METHODS, check_scope
+from mtloop.methods.statistical import smt_adapting
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
     from mtloop.nmt.adaptive import AdaptiveNMT
@@ -31,7 +34,7 @@ def nmt_oracle(
     """The neural model, trained on all references of the task as corrections, `epochs` times."""
     from mtloop.bandits.oracle import Oracle
 
-    _check_positive(epochs=epochs, max_updates=max_updates)
+    check_at_least(1, epochs=epochs, max_updates=max_updates)
     learner = _post_edit_learner(model, scope, learning_rate, tensors_file, max_updates, max_piece_tokens)
     return Oracle(learner, method="nmt-oracle", epochs=epochs)
 
@@ -39,7 +42,6 @@ def nmt_oracle(
 def smt_oracle(model: BackgroundModel) -> Learner:
     """The statistical model, updated with all references of the task."""
     from mtloop.bandits.oracle import Oracle
-    from mtloop.methods.statistical import smt_adapting
 
     return Oracle(smt_adapting(model), method="smt-oracle")
 
@@ -64,7 +66,7 @@ def domain_adaptation(
     from mtloop.bandits.neural.domain_adaptation import DomainAdaptation
     from mtloop.data.training_pairs import text_pairs
 
-    _check_positive(selection_interval=selection_interval, selected_pairs=selected_pairs, pool_size=pool_size)
+    check_at_least(1, selection_interval=selection_interval, selected_pairs=selected_pairs, pool_size=pool_size)
     if not general_data:
         raise InputError("domain-adaptation needs general parallel text: --set general_data=FILE")
     pairs = list(islice(text_pairs(Path(general_data)), pool_size))
@@ -82,24 +84,13 @@ def _post_edit_learner(
     model: Marian, scope: str, learning_rate: float, tensors_file: str, max_updates: int, max_piece_tokens: int
 ) -> AdaptiveNMT:
     """Return the post-edit method named like the scope; its delta is one of that method."""
-    from mtloop.methods.neural import NEURAL_METHODS, SCOPES
     from mtloop.nmt.adaptive import AdaptiveNMT
 
-    if scope not in SCOPES or scope == "baseline":
-        raise UnknownName("scope", scope, [name for name in SCOPES if name != "baseline"])
-    if tensors_file and scope != "fixed":
-        raise InputError(f"tensors_file is a setting of scope fixed, not of {scope}")
-    if learning_rate < 0:
-        raise InputError(f"learning_rate is 0 (the default of the scope) or more, not {learning_rate:g}")
+    check_scope(scope, tensors_file)
+    check_at_least(0, learning_rate=learning_rate)
     settings: dict[str, JSON] = {"max_updates": max_updates, "max_piece_tokens": max_piece_tokens}
     settings |= {"learning_rate": learning_rate} if learning_rate else {}
     settings |= {"tensors_file": tensors_file} if tensors_file else {}
     learner = NEURAL_METHODS[scope](model, **settings)
     assert isinstance(learner, AdaptiveNMT)
     return learner
-
-
-def _check_positive(**counts: int) -> None:
-    for name, value in counts.items():
-        if value < 1:
-            raise InputError(f"{name} is {value}; expected 1 or more")

@@ -10,11 +10,11 @@ from typing import Any
 
 from mtloop.core.conversion import convert
 from mtloop.core.errors import UnknownName
+from mtloop.core.keywords import keywords_of
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
 from mtloop.methods.copy_source import CopySource
-from mtloop.methods.keywords import keywords_of
-from mtloop.methods.neural import NEURAL_METHODS, Neural, is_combination
+from mtloop.methods.neural import NEURAL_METHODS, Neural, canonical_name, is_combination
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 from mtloop.methods.oracles import INFORMED_METHODS
 from mtloop.methods.statistical import SMT_METHODS
@@ -61,18 +61,18 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
     defaults = maker.keywords if isinstance(maker, Neural) else dict(keywords_of(maker))
     for name in given or {}:
         if name not in defaults:
-            raise UnknownName(f"setting of method {method}", name, defaults)
+            raise UnknownName("setting", name, defaults, owner=f"method {method}")
     return defaults | {name: convert(defaults[name], value, name) for name, value in (given or {}).items()}
 
 
 def find_method(name: str) -> Callable[..., Learner]:
-    """Return the function that makes a learner; raise UnknownName if there is none."""
-    known = METHODS | _plugins()
+    """Return the function that makes a learner; raise UnknownName if there is none. Parts may have any order."""
+    known, name = METHODS | _plugins(), canonical_name(name)
     if name in known:
         return known[name]
     if is_combination(name.split("+")):
         return Neural(name)
-    raise UnknownName("method", name, known)
+    raise UnknownName("method", name, known, hint="parts combine with +, for example lasso+memory+copy")
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
+from mtloop.core.ranges import check_at_least
 
 if TYPE_CHECKING:
     from mtloop.smt.learners import BackgroundModel, TranslationSystem
@@ -26,9 +27,8 @@ def smt_adapting(
     from mtloop.smt.learners import IncrementalTraining, NbestRescoring
 
     if foreground not in ("incremental", "rescoring"):
-        raise InputError(f"foreground is 'incremental' or 'rescoring', not {foreground!r}")
-    if repetitions < 1 or nbest_size < 1:
-        raise InputError("repetitions and nbest_size are 1 or more")
+        raise InputError(f"foreground is {foreground!r}; expected 'incremental' or 'rescoring'")
+    check_at_least(1, repetitions=repetitions, nbest_size=nbest_size)
     if foreground == "incremental":
         return _smt("smt-adapting", model, lambda: IncrementalTraining(model.engine(repetitions)))
     return _smt("smt-adapting", model, lambda: NbestRescoring(model.engine(), nbest_size))
@@ -47,8 +47,7 @@ def smt_foreground_unfair(model: BackgroundModel, *, retrain_words: int = 1, max
 def _foreground_only(method: str, model: BackgroundModel, retrain_words: int, max_phrase_length: int) -> Learner:
     from mtloop.smt.learners import ForegroundOnly
 
-    if retrain_words < 1 or max_phrase_length < 1:
-        raise InputError("retrain_words and max_phrase_length are 1 or more")
+    check_at_least(1, retrain_words=retrain_words, max_phrase_length=max_phrase_length)
     return _smt(method, model, lambda: ForegroundOnly(model, retrain_words, max_phrase_length))
 
 

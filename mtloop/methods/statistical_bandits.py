@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.errors import UnknownName
 from mtloop.core.protocols import Learner
+from mtloop.core.ranges import check_above, check_at_least
 
 if TYPE_CHECKING:
     from mtloop.bandits.statistical.limsi import Variant
@@ -54,8 +55,7 @@ def smt_szo_cv_adam(
     from mtloop.bandits.statistical.bandit_smt import BanditSMT, WeightPerturbation
     from mtloop.bandits.statistical.optimisers import Adam
 
-    if learning_rate <= 0 or perturbation_scale <= 0:
-        raise InputError("learning_rate and perturbation_scale are more than 0")
+    check_above(0, learning_rate=learning_rate, perturbation_scale=perturbation_scale)
     return BanditSMT(
         model.engine(), WeightPerturbation(perturbation_scale), Adam(learning_rate), method="smt-szo-cv-adam", seed=seed
     )
@@ -107,8 +107,8 @@ def _smt_el(
 
     if optimiser not in ("adam", "adadelta"):
         raise UnknownName("optimiser", optimiser, ("adam", "adadelta"))
-    if learning_rate <= 0 or nbest_size < 2 or temperature <= 0:
-        raise InputError("learning_rate and temperature are more than 0, nbest_size is at least 2")
+    check_above(0, learning_rate=learning_rate, temperature=temperature)
+    check_at_least(2, nbest_size=nbest_size)
     chosen = Adam(learning_rate) if optimiser == "adam" else Adadelta()
     return BanditSMT(model.engine(), NBestExpectedLoss(nbest_size, temperature), chosen, method=method, seed=seed)
 
@@ -116,6 +116,6 @@ def _smt_el(
 def _limsi(model: BackgroundModel, variant: Variant, nbest_size: int, ridge_penalty: float, seed: int) -> Learner:
     from mtloop.bandits.statistical.limsi import Limsi
 
-    if ridge_penalty <= 0 or nbest_size < 2:
-        raise InputError("ridge_penalty is more than 0, nbest_size is at least 2")
+    check_above(0, ridge_penalty=ridge_penalty)
+    check_at_least(2, nbest_size=nbest_size)
     return Limsi(model.engine(), variant=variant, nbest_size=nbest_size, ridge_penalty=ridge_penalty, seed=seed)

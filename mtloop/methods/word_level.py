@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
-from mtloop.methods.defaults import MAX_PIECE_TOKENS
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
     from mtloop.bandits.neural.unknown_words import UnknownWords

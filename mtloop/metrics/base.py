@@ -21,7 +21,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 class Additive(ABC):
-    """A metric whose segment statistics add up."""
+    """An additive metric: statistics per segment, and an aggregation of their sums."""
 
     name: str
     higher_is_better: bool = True

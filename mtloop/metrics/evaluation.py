@@ -67,7 +67,7 @@ class Evaluation:
     systems: Mapping[str, Sequence[Step]]
     metrics: Sequence[Metric]
     baseline: str | None = None
-    samples: int = 1000
+    resamples: int = 1000
     seed: int = 1
     _rows: dict[tuple[str, int], Array] = field(default_factory=dict, repr=False)
 
@@ -96,14 +96,14 @@ class Evaluation:
         return metric.score(self.systems[system])
 
     def interval(self, system: str, metric: Additive) -> tuple[float, float]:
-        return bootstrap(metric, self.rows(system, metric), self.samples, self.seed)
+        return bootstrap(metric, self.rows(system, metric), self.resamples, self.seed)
 
     def comparison(self, system: str, metric: Metric) -> Comparison | None:
-        """Compare the system with the baseline; None for the baseline itself and for metrics that do not add up."""
+        """Compare the system with the baseline; None for the baseline itself and for metrics that are not additive."""
         if self.baseline is None or system == self.baseline or not isinstance(metric, Additive):
             return None
         ours, theirs = self.rows(system, metric), self.rows(self.baseline, metric)
-        return randomisation(metric, ours, theirs, self.samples, self.seed)
+        return randomisation(metric, ours, theirs, self.resamples, self.seed)
 
     def curve(self, system: str, metric: Additive) -> Array:
         """Return the score of every prefix of the stream."""
@@ -143,5 +143,5 @@ class Evaluation:
 
     @cached_property
     def additive(self) -> list[Additive]:
-        """The metrics that have curves: those whose rows add up."""
+        """The additive metrics; only they have curves."""
         return [metric for metric in self.metrics if isinstance(metric, Additive)]

@@ -35,7 +35,7 @@ class MetricOptions:
 
     `language` is the target language. Recall uses `stopwords`, `truecase` (training text of the truecaser), `seen`
     (text whose words are not counted) and `spm` (subword model). The OOV rate uses `vocabulary` (training text),
-    regret uses `oracle`, and slopes use `block_words`, `samples` and `seed`.
+    regret uses `oracle`, and slopes use `block_words`, `resamples` and `seed`.
     """
 
     language: str | None = None
@@ -46,7 +46,7 @@ class MetricOptions:
     vocabulary: Path | None = None
     oracle: Sequence[Step] | None = None
     block_words: int = 1000
-    samples: int = 1000
+    resamples: int = 1000
     seed: int = 1
     _cache: dict[str, Metric] = field(default_factory=dict, repr=False)
 
@@ -109,7 +109,8 @@ METRICS: dict[str, Callable[[MetricOptions], Metric]] = {
     "reward": lambda o: MeanReward(RewardBLEU()),
     "regret": lambda o: Regret(_oracle(o), RewardBLEU()),
 }
-PATTERNS = ("r0", "r1", "r01", "rK", "slope-u", "slope-ca", "slope-u-METRIC", "slope-ca-METRIC")
+PATTERNS = ("r0", "r1", "r01", "r2", "r3", "slope-u", "slope-ca", "slope-u-bleu", "slope-ca-chrf")
+"""Examples of further names: any recall (r0, r1, ..., r1+2), and the slopes of any additive metric."""
 
 
 def make_metrics(names: Iterable[str], options: MetricOptions) -> list[Metric]:
@@ -140,9 +141,9 @@ def _slope(model: str, metric_name: str, options: MetricOptions) -> Slope:
     if isinstance(metric, Regret):
         raise InputError("a slope is fitted to errors above zero, but regret can be negative; use slope-ca-reward")
     if not isinstance(metric, Additive):
-        raise InputError(f"a slope is fitted to a metric that adds up over segments; {metric_name!r} does not")
+        raise InputError(f"a slope is fitted to an additive metric; {metric_name!r} is not additive")
     slope_model: Model = "u" if model == "u" else "ca"
-    return Slope(metric, slope_model, options.block_words, options.samples, options.seed)
+    return Slope(metric, slope_model, options.block_words, options.resamples, options.seed)
 
 
 def _oracle(options: MetricOptions) -> Sequence[Step]:

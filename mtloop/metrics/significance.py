@@ -1,4 +1,4 @@
-"""Confidence intervals and paired significance tests for every metric whose rows add up."""
+"""Confidence intervals and paired significance tests for every additive metric."""
 
 from __future__ import annotations
 
@@ -28,54 +28,56 @@ class Comparison:
         return "*" * sum(self.p_value < limit for limit in (0.05, 0.01, 0.001))
 
 
-def bootstrap(metric: Additive, rows: Array, samples: int = 1000, seed: int = 1) -> tuple[float, float]:
+def bootstrap(metric: Additive, rows: Array, resamples: int = 1000, seed: int = 1) -> tuple[float, float]:
     """Return the 95 % interval of a score, by resampling segments."""
-    scores = np.concatenate([metric.aggregate(draw @ rows) for draw in _draws(len(rows), samples, seed)])
+    scores = np.concatenate([metric.aggregate(draw @ rows) for draw in _draws(len(rows), resamples, seed)])
     return _interval(scores)
 
 
-def paired_bootstrap(metric: Additive, rows: Array, baseline: Array, samples: int = 1000, seed: int = 1) -> Comparison:
+def paired_bootstrap(
+    metric: Additive, rows: Array, baseline: Array, resamples: int = 1000, seed: int = 1
+) -> Comparison:
     """Resample the same segments for both systems (Koehn, 2004); the p-value uses centred differences."""
     _check_paired(rows, baseline)
-    draws = _draws(len(rows), samples, seed)
+    draws = _draws(len(rows), resamples, seed)
     drawn = np.concatenate([metric.aggregate(draw @ rows) - metric.aggregate(draw @ baseline) for draw in draws])
     observed = _difference(metric, rows, baseline)
     p_value = _p_value(_centred(drawn), observed)
-    return Comparison(observed, _interval(drawn), p_value, f"bs:{samples}|seed:{seed}")
+    return Comparison(observed, _interval(drawn), p_value, f"bs:{resamples}|seed:{seed}")
 
 
-def randomisation(metric: Additive, rows: Array, baseline: Array, samples: int = 1000, seed: int = 1) -> Comparison:
+def randomisation(metric: Additive, rows: Array, baseline: Array, resamples: int = 1000, seed: int = 1) -> Comparison:
     """Approximate randomisation (Riezler and Maxwell, 2005): swap the systems' outputs at random.
 
-    The p-value is the share of trials whose difference is at least as large as the observed one.
+    The p-value is the share of resamples whose difference is at least as large as the observed one.
     """
     _check_paired(rows, baseline)
     observed = _difference(metric, rows, baseline)
-    differences = np.concatenate(list(_swapped_differences(metric, rows, baseline, samples, seed)))
-    interval = paired_bootstrap(metric, rows, baseline, samples, seed).interval
-    return Comparison(observed, interval, _p_value(differences, observed), f"ar:{samples}|seed:{seed}")
+    differences = np.concatenate(list(_swapped_differences(metric, rows, baseline, resamples, seed)))
+    interval = paired_bootstrap(metric, rows, baseline, resamples, seed).interval
+    return Comparison(observed, interval, _p_value(differences, observed), f"ar:{resamples}|seed:{seed}")
 
 
-def _swapped_differences(metric: Additive, rows: Array, baseline: Array, samples: int, seed: int) -> Iterator[Array]:
+def _swapped_differences(metric: Additive, rows: Array, baseline: Array, resamples: int, seed: int) -> Iterator[Array]:
     rng = np.random.default_rng(seed)
     total, change = rows.sum(axis=0) + baseline.sum(axis=0), baseline - rows
-    for size in _sizes(samples, len(rows)):
+    for size in _sizes(resamples, len(rows)):
         ours = rows.sum(axis=0) + rng.integers(0, 2, (size, len(rows))).astype(float) @ change
         yield metric.aggregate(ours) - metric.aggregate(total - ours)
 
 
-def _draws(segments: int, samples: int, seed: int) -> Iterator[Array]:
+def _draws(segments: int, resamples: int, seed: int) -> Iterator[Array]:
     """Yield how often each segment is drawn in each resample, one chunk of resamples at a time."""
     rng = np.random.default_rng(seed)
     share = np.full(segments, 1 / segments)
-    for size in _sizes(samples, segments):
+    for size in _sizes(resamples, segments):
         yield rng.multinomial(segments, share, size=size).astype(float)
 
 
-def _sizes(samples: int, segments: int) -> Iterator[int]:
+def _sizes(resamples: int, segments: int) -> Iterator[int]:
     chunk = max(1, _CELLS // max(1, segments))
-    for start in range(0, samples, chunk):
-        yield min(chunk, samples - start)
+    for start in range(0, resamples, chunk):
+        yield min(chunk, resamples - start)
 
 
 def _difference(metric: Additive, rows: Array, baseline: Array) -> float:

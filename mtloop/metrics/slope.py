@@ -64,16 +64,16 @@ class Slope:
     """
 
     def __init__(
-        self, metric: Additive, model: Model = "ca", words: int = 1000, samples: int = 1000, seed: int = 1
+        self, metric: Additive, model: Model = "ca", words: int = 1000, resamples: int = 1000, seed: int = 1
     ) -> None:
-        self.metric, self.model, self.words, self.samples, self.seed = metric, model, words, samples, seed
+        self.metric, self.model, self.words, self.resamples, self.seed = metric, model, words, resamples, seed
         self.name = f"slope-{model}" if metric.name == "ter" else f"slope-{model}-{metric.name}"
 
     @property
     def signature(self) -> str:
         name = self.metric.name
         errors = name if not self.metric.higher_is_better else f"{self.metric.best_score:g}-{name}"
-        parts = f"model:{self.model}|errors:{errors}|block:{self.words}w|bs:{self.samples}|seed:{self.seed}"
+        parts = f"model:{self.model}|errors:{errors}|block:{self.words}w|bs:{self.resamples}|seed:{self.seed}"
         return f"{parts}|{self.metric.signature}"
 
     def score(self, steps: Sequence[Step]) -> Score:
@@ -94,7 +94,7 @@ class Slope:
         return Score(self.name, fitted.slope, self.signature, interval=(low, high), detail=detail)
 
     def errors(self, sums: Array, skipped: int = 0) -> Array:
-        """Return errors (samples, blocks) for block sums (samples, blocks, columns); the `skipped` ones are NaN."""
+        """Return errors (resamples, blocks) for block sums (resamples, blocks, columns); the `skipped` ones are NaN."""
         summed = self._model_sums(sums[:, skipped:])
         return _prepend_nan(skipped, self._without_zeros(self._observed_errors(summed), summed))
 
@@ -119,7 +119,7 @@ class Slope:
         rng = np.random.default_rng(self.seed)
         starts = np.concatenate([[0], ends[:-1]])
         blocks = [rows[start:end] for start, end in zip(starts, ends, strict=True)]
-        sums = np.stack([_resampled_sums(block, self.samples, rng) for block in blocks], axis=1)
+        sums = np.stack([_resampled_sums(block, self.resamples, rng) for block in blocks], axis=1)
         slopes = 100 * 2 ** _exponents(np.log(self.errors(sums, skipped)))
         low, high = np.nanpercentile(slopes, [2.5, 97.5])
         return float(low), float(high)
@@ -156,7 +156,7 @@ def _exponents(logs: Array) -> Array:
     return divide((x * np.nan_to_num(logs)).sum(axis=1), (x**2).sum(axis=1))
 
 
-def _resampled_sums(block: Array, samples: int, rng: np.random.Generator) -> Array:
-    """Return `samples` sums of the block's rows, drawn with replacement."""
+def _resampled_sums(block: Array, resamples: int, rng: np.random.Generator) -> Array:
+    """Return `resamples` sums of the block's rows, drawn with replacement."""
     share = np.full(len(block), 1 / len(block))
-    return rng.multinomial(len(block), share, size=samples) @ block
+    return rng.multinomial(len(block), share, size=resamples) @ block

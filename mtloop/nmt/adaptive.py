@@ -9,8 +9,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from mtloop.core.errors import InputError
-from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment
+from mtloop.core.ranges import check_at_least
+from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment, feedback_words
 from mtloop.nmt.decoding.copying import CopyModel
 from mtloop.nmt.decoding.memory import Memory, StoredSegment, attended_words
 from mtloop.nmt.decoding.source_words import SourceWords
@@ -19,13 +19,13 @@ from mtloop.nmt.engine.byte_spelling import ByteSpellingProcessor
 from mtloop.nmt.engine.lesson import Lesson, forward_pass
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import Hypothesis, LengthLimits, LogitsProcessor, beam, greedy
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 from mtloop.nmt.regularisation import Regularisation
 from mtloop.nmt.scopes.scope import Frozen, NotFinite, Scope, base_of
 from mtloop.nmt.scopes.weight_average import WeightAverage
 from mtloop.text.pair_filter import PairFilter
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
-MAX_PIECE_TOKENS = 48  # models that were trained on single sentences omit the text after the first few sentences
 
 
 class AdaptiveNMT:
@@ -62,8 +62,7 @@ class AdaptiveNMT:
         `max_loss` (nats per token): pairs with a higher loss are rejected. `max_loss_increase` (nats per token): if
         updates increase the loss by more, they are rolled back.
         """
-        if max_piece_tokens < 1:
-            raise InputError(f"max_piece_tokens is {max_piece_tokens}; expected 1 or more")
+        check_at_least(1, max_piece_tokens=max_piece_tokens)
         self.scope, self.method = scope, method
         self.beam_size, self.max_updates, self.target_perplexity = beam_size, max_updates, target_perplexity
         self.max_piece_tokens = min(max_piece_tokens, max_sentence_tokens)
@@ -162,7 +161,7 @@ class AdaptiveNMT:
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         if not isinstance(feedback, PostEdit):
-            reason = f"learns from post-edits, not from {type(feedback).__name__}"
+            reason = f"learns from post-edits, not from {feedback_words(type(feedback))}"
             return Learned(rejected=reason if self.max_updates else None)
         self.lessons_ += 1
         source, target = proposal.segment.source, feedback.text

@@ -72,13 +72,12 @@ class Delta:
                 tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
             return cls(method, base, tensors, counters)
         except (SafetensorError, OSError, KeyError, ValueError) as error:
-            raise InputError(f"not a delta of mtloop: {error}", path=path) from error
+            raise InputError("not a delta; expected a .safetensors file or a RUN.state folder", path=path) from error
 
 
 def _check_format(number: str, path: str | Path) -> None:
     """Raise InputError for another format than FORMAT; files without a number have format 1."""
     if number == "1":
-        advice = "learn again from its trace or data"
-        raise InputError(f"this delta was written by an older mtloop (format 1); {advice}", path=path)
+        raise InputError("this delta was written by an older mtloop (format 1); learn again from its data", path=path)
     if number != FORMAT:
         raise InputError(f"this delta has format {number}; this mtloop reads format {FORMAT}", path=path)

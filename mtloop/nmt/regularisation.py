@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from torch import Tensor
 
-from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_at_least, check_share
 from mtloop.nmt.engine.lesson import Lesson
 
 T = TypeVar("T")
@@ -31,11 +31,8 @@ class Regularisation:
     weight_average: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("kl_weight", "weight_average"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is a number from 0 to 1, not {getattr(self, name)}")
-        if self.replay_pairs < 0 or not self.loss_threshold >= 0:
-            raise InputError("replay_pairs and loss_threshold are 0 or more")
+        check_share(kl_weight=self.kl_weight, weight_average=self.weight_average)
+        check_at_least(0, replay_pairs=self.replay_pairs, loss_threshold=self.loss_threshold)
 
     def apply(self, lesson: Lesson, base_probabilities: Tensor | None) -> Lesson:
         """Return the lesson with a scaled learning rate and a KL term (none if `base_probabilities` is None)."""

@@ -47,7 +47,7 @@ class BanditResults:
     checkpoints: Sequence[range] = ()
     oracle: Sequence[Step] = ()
     true_reward: Callable[[str, str], float] | None = None
-    samples: int = 1000
+    resamples: int = 1000
     seed: int = 1
 
     @property
@@ -75,7 +75,7 @@ class BanditResults:
         static = self.static(method)
         if static is None:
             return None
-        return paired_bootstrap(MeanReward(), self.rewards[method], self.rewards[static], self.samples, self.seed)
+        return paired_bootstrap(MeanReward(), self.rewards[method], self.rewards[static], self.resamples, self.seed)
 
     def text(self) -> str:
         """Return Table 3, with additional columns for the numbers that the paper shows only in figures."""
@@ -121,7 +121,7 @@ class BanditResults:
     def _notes(self) -> list[str]:
         against = "the oracle's translations" if self.oracle else "the references, whose reward is 1"
         return [
-            f"\n{self._length:,} sentences; intervals: paired bootstrap, {self.samples} samples, seed {self.seed};",
+            f"\n{self._length:,} sentences; intervals: paired bootstrap, {self.resamples} resamples, seed {self.seed};",
             f"paper: against its own static system over 1,297,974 sentences; regret: against {against}.",
         ]
 

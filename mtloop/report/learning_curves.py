@@ -48,8 +48,8 @@ class LearningCurves:
 
     def slopes(self) -> Iterator[tuple[str, dict[Model, Score]]]:
         """Yield the percentage slopes of TER for each system."""
-        ter, samples, seed = self.metrics[0], self.evaluation.samples, self.evaluation.seed
-        fits = {model: Slope(ter, model, self.words, samples, seed) for model in MODELS}
+        ter, resamples, seed = self.metrics[0], self.evaluation.resamples, self.evaluation.seed
+        fits = {model: Slope(ter, model, self.words, resamples, seed) for model in MODELS}
         for system in self.evaluation.systems:
             yield system, {model: self.evaluation.score(system, slope) for model, slope in fits.items()}
 
@@ -126,8 +126,8 @@ class LearningCurves:
         """Compare `final` with `ada` on all last thirds together, for each metric."""
         ada = [step for held in self.reliability[system].documents for step in held.ada]
         final = [step for held in self.reliability[system].documents for step in held.final]
-        samples, seed = self.evaluation.samples, self.evaluation.seed
-        return {m.name: randomisation(m, m.rows(final), m.rows(ada), samples, seed) for m in self.metrics}
+        resamples, seed = self.evaluation.resamples, self.evaluation.seed
+        return {m.name: randomisation(m, m.rows(final), m.rows(ada), resamples, seed) for m in self.metrics}
 
     def verdict(self, system: str) -> str:
         """Return the backward transfer: how much better `final` is than `ada` on average; below 0, it forgot."""

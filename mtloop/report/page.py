@@ -80,7 +80,7 @@ class Page:
         if self.evaluation.baseline is None:
             return f"{bold} Without a baseline, no difference was tested."
         stars = "* p < 0.05, ** p < 0.01, *** p < 0.001 against "
-        test = f"by approximate randomisation, {self.evaluation.samples:,} trials, seed {self.evaluation.seed}"
+        test = f"by approximate randomisation, {self.evaluation.resamples:,} resamples, seed {self.evaluation.seed}"
         small = f"{test}. The small print shows the difference and its 95 % interval (paired bootstrap)."
         return join([f"{bold} ", stars, element("strong", self.evaluation.baseline), f" {small}"])
 

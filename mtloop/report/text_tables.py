@@ -68,7 +68,7 @@ def curves_csv(evaluation: Evaluation) -> str:
         for metric in evaluation.additive
     }
     if not columns:
-        raise InputError("--curves needs a metric that adds up over segments, such as bleu or r1")
+        raise InputError("--curves needs an additive metric, such as bleu or r1")
     rows = zip(*columns.values(), strict=True)
     return _csv(["segment", *columns], ([n, *map(_blank_nan, row)] for n, row in enumerate(rows, start=1)))
 
@@ -77,7 +77,7 @@ def _notes(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[
     """Yield the notes under the table: the meaning of the stars, the verdicts of slopes, and all signatures."""
     if evaluation.baseline is not None:
         yield f"\n* p < 0.05, ** p < 0.01, *** p < 0.001 against {evaluation.baseline}"
-        yield f"(approximate randomisation, {evaluation.samples} trials, seed {evaluation.seed})"
+        yield f"(approximate randomisation, {evaluation.resamples} resamples, seed {evaluation.seed})"
     for result in results:
         if "verdict" in result.score.detail:
             yield "\n" + _slope_note(result)

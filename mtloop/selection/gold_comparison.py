@@ -56,7 +56,7 @@ class Checkpoint:
     ratings: float
 
     def to_json(self) -> dict[str, JSON]:
-        return {"iteration": self.iteration, "top1": self.top1, "top3": self.top3, "ratings": self.ratings}
+        return {"iteration": self.iteration, "top1": self.top1, "top3": self.top3, "mean_ratings": self.ratings}
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class Effort:
     def to_json(self) -> dict[str, JSON]:
         return {
             "all_ratings": self.total,
-            "ratings": float(np.median(self.ratings)),
+            "median_ratings": float(np.median(self.ratings)),
             "settled": float(np.median(self.settled)),
             "settled_exactly": float(np.median(self.settled_exact)),
             "never_settled": sum(count >= self.total for count in self.settled),
             "runs": len(self.ratings),
             "stopped": len(self.stopped),
-            "right_when_stopped": sum(self.correct),
-            "exactly_right_when_stopped": sum(self.correct_exact),
+            "correct": sum(self.correct),
+            "exactly_correct": sum(self.correct_exact),
             "ratings_at_stop": float(np.median(self.stopped)) if self.stopped else None,
         }
 

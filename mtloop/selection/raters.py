@@ -22,11 +22,11 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RaterStatistics:
-    """The number of a rater's ratings, their mean, and their standard deviation (`spread`)."""
+    """The number of a rater's ratings, their mean, and their standard deviation."""
 
     ratings: int
     mean: float
-    spread: float
+    standard_deviation: float
 
 
 def rater_statistics(ratings: Sequence[Rating]) -> dict[str, RaterStatistics]:
@@ -37,11 +37,11 @@ def rater_statistics(ratings: Sequence[Rating]) -> dict[str, RaterStatistics]:
     return {rater: RaterStatistics(len(given), fmean(given), pstdev(given)) for rater, given in sorted(values.items())}
 
 
-def standardise(ratings: Sequence[Rating], enough: int = MIN_RATINGS) -> list[float]:
+def standardise(ratings: Sequence[Rating], min_ratings: int = MIN_RATINGS) -> list[float]:
     """The values after every rater is moved to the mean and standard deviation of all ratings, clipped to [0, 1].
 
-    This is a z-score on the common scale, so the unit stays the same. The values of raters with fewer than `enough`
-    ratings stay as they are. The values of a rater with standard deviation 0 are only shifted.
+    This is a z-score on the common scale, so the unit stays the same. The values of raters with fewer than
+    `min_ratings` ratings stay as they are. The values of a rater with standard deviation 0 are only shifted.
 
     >>> strict = [Rating("a", str(i), ("x",), 0.2 + 0.1 * (i % 2)) for i in range(20)]
     >>> kind = [Rating("b", str(i), ("x",), 0.8 + 0.1 * (i % 2)) for i in range(20)]
@@ -52,12 +52,12 @@ def standardise(ratings: Sequence[Rating], enough: int = MIN_RATINGS) -> list[fl
     if not ratings:
         return []
     statistics = rater_statistics(ratings)
-    mean, spread = fmean(r.value for r in ratings), pstdev(r.value for r in ratings)
-    return [_rescale(rating.value, statistics[rating.rater], mean, spread, enough) for rating in ratings]
+    mean, deviation = fmean(r.value for r in ratings), pstdev(r.value for r in ratings)
+    return [_rescale(rating.value, statistics[rating.rater], mean, deviation, min_ratings) for rating in ratings]
 
 
-def _rescale(value: float, rater: RaterStatistics, mean: float, spread: float, enough: int) -> float:
-    if rater.ratings < enough:
+def _rescale(value: float, rater: RaterStatistics, mean: float, deviation: float, min_ratings: int) -> float:
+    if rater.ratings < min_ratings:
         return value
-    stretch = spread / rater.spread if rater.spread > 0 else 1.0
+    stretch = deviation / rater.standard_deviation if rater.standard_deviation > 0 else 1.0
     return min(1.0, max(0.0, mean + (value - rater.mean) * stretch))

@@ -23,7 +23,7 @@ from mtloop.selection.policies.race import Race
 from mtloop.selection.raters import MIN_RATINGS, RaterStatistics, Rating, rater_statistics, standardise
 from mtloop.selection.rating_log import RatingLog, check_rater
 
-FORMAT = 2  # of the plan file
+FORMAT = 3  # of the plan file
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,18 @@ class CampaignPlan:
     top: int = 3
     confidence: float = 0.95
     indifference: float = 0.01
-    enough: int = MIN_RATINGS
+    """On the scale 0 to 1: 0.01 is one point of 100."""
+    min_ratings: int = MIN_RATINGS
     seed: int = 1
 
     def __post_init__(self) -> None:
         if not self.sources:
             raise InputError("no segments to rate; expected at least one")
         if len(self.outputs) <= self.top:
-            raise InputError(f"the best {self.top} of {len(self.outputs)} systems; expected more systems")
+            count = (
+                "there is only 1 system" if len(self.outputs) == 1 else f"there are only {len(self.outputs)} systems"
+            )
+            raise InputError(f"--top is {self.top}, but {count}; give more systems or a smaller --top")
         for name, lines in [*self.outputs.items(), *([("the reference", self.references)] if self.references else [])]:
             if len(lines) != len(self.sources):
                 raise InputError(f"{name} has {len(lines)} lines, the source {len(self.sources)}; expected the same")
@@ -93,15 +97,15 @@ class RatingItem:
 
 @dataclass(frozen=True)
 class CampaignStatus:
-    """The state of a campaign: means on [0, 1], ratings per system, systems still to rate, raters, and the verdict."""
+    """The state of a campaign: means on [0, 1], ratings per system, undecided systems, raters, and the verdict."""
 
     means: Mapping[str, float]
     ratings: Mapping[str, int]
-    asked: tuple[str, ...]
+    undecided: tuple[str, ...]
     raters: Mapping[str, RaterStatistics]
     verdict: Stop | None
     left: int = 0
-    """The number of translations of the systems in `asked` that nobody has rated yet."""
+    """The number of translations of the systems in `undecided` that nobody has rated yet."""
 
     @property
     def total(self) -> int:
@@ -160,10 +164,10 @@ class Campaign:
         for rating in ratings:
             for system in rating.systems:
                 counts[system] += 1
-        asked = tuple(np.array(race.systems)[race.to_rate_[0]].tolist()) if race.verdict() is None else ()
+        undecided = tuple(np.array(race.systems)[race.to_rate_[0]].tolist()) if race.verdict() is None else ()
         done = {cell for trace in traces.values() for cell in _cells(_valid_ratings(trace))}
-        left = sum((segment, system) not in done for segment in self._order for system in asked)
-        return CampaignStatus(race.weights(), counts, asked, rater_statistics(ratings), race.verdict(), left)
+        left = sum((segment, system) not in done for segment in self._order for system in undecided)
+        return CampaignStatus(race.weights(), counts, undecided, rater_statistics(ratings), race.verdict(), left)
 
     def ratings(self) -> list[Rating]:
         """All ratings that were not retracted, not standardised."""
@@ -190,11 +194,11 @@ class Campaign:
         """The race after all ratings so far, standardised by rater; several ratings of a cell are averaged."""
         ratings = self._ratings(traces)
         cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-        for rating, value in zip(ratings, standardise(ratings, self.plan.enough), strict=True):
+        for rating, value in zip(ratings, standardise(ratings, self.plan.min_ratings), strict=True):
             for system in rating.systems:
                 cells[rating.segment][system].append(value)
         race = self.plan.race()
-        race.every = len(cells) + 1
+        race.evaluation_interval = len(cells) + 1
         for segment, row in cells.items():
             scores = {system: sum(values) / len(values) for system, values in row.items()}
             race.update(Choice(next(iter(scores)), asked=tuple(scores), segment=segment), scores)
@@ -234,8 +238,9 @@ class Campaign:
 
 def _check_format(number: object) -> None:
     if number != FORMAT:
+        export = "export its ratings with the version that made it, or create it again"
         newer = isinstance(number, int) and number > FORMAT
-        age, advice = ("a newer", "update mtloop") if newer else ("an older", "create it again")
+        age, advice = ("a newer", "update mtloop") if newer else ("an older", export)
         raise InputError(f"this campaign was made by {age} mtloop (format {number}); {advice}")
 
 

@@ -198,8 +198,8 @@ class Replay:
 
 
 def _published_averages(policy: BatchPolicy) -> Array | None:
-    """The averages of the published code (variant mtol): of the policy's own sums, for EXP3 of rewards / p."""
-    if getattr(policy, "variant", "") != "mtol":
+    """The averages of the published code (variant published): of the policy's own sums, for EXP3 of rewards / p."""
+    if getattr(policy, "variant", "") != "published":
         return None
     averages: Array = policy.averages()  # type: ignore[attr-defined]
     return averages

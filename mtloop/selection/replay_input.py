@@ -39,7 +39,9 @@ class ReplayInput:
 
     def read(self) -> tuple[Recording, Gold, list[str]]:
         """The recording, the gold ranking, and notes about the data for the user."""
-        ratings = read_ratings(self.ratings, metrics=self.metric_scores, score=self.score, lp=self.language_pair)
+        ratings = read_ratings(
+            self.ratings, metrics=self.metric_scores, score=self.score, language_pair=self.language_pair
+        )
         ratings = self._competitors(ratings)
         scale = self.scale or ("z" if self.score == "z" else guess_scale(ratings.scores))
         recording = Recording(

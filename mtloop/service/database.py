@@ -18,6 +18,7 @@ from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.ext.compiler import compiles
@@ -210,7 +211,16 @@ def _config() -> Config:
 
 
 def _upgrade(connection: sa.Connection) -> None:
+    """Run the migrations that are missing. A database of a newer version raises InputError."""
     config, script = _config(), _script()
+    current = MigrationContext.configure(connection).get_current_revision()
+    try:
+        script.get_revisions(current or ())
+    except CommandError as error:
+        raise InputError(
+            f"the database was made by a newer mtloop (schema {current}; this version knows up to "
+            f"{script.get_current_head()}); upgrade mtloop"
+        ) from error
     with EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs("head", at)) as environment:
         environment.configure(connection=connection, render_as_batch=True)
         environment.run_migrations()

@@ -25,7 +25,7 @@ class ProblemBody(BaseModel):
 
 
 def json_response(body: dict[str, Any], status: int = 200) -> Response:
-    """A JSON response without validation: what is in it was validated as input. That makes it fast."""
+    """A JSON response. It is not validated, which makes it fast: its values were validated as input."""
     return Response(_encode(body).encode(), status, media_type="application/json")
 
 

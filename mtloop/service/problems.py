@@ -8,6 +8,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from mtloop.core.errors import PicklableError
+
 MEDIA_TYPE = "application/problem+json"
 
 
@@ -30,7 +32,7 @@ class Problem:
         return Response(json.dumps(body), self.status, headers, MEDIA_TYPE)
 
 
-class ProblemError(Exception):
+class ProblemError(PicklableError):
     """Ends a request with a problem."""
 
     def __init__(self, problem: Problem) -> None:

@@ -18,8 +18,8 @@ MAX_BATCH = 128
 class RequestBatcher(Generic[Q, A]):
     """Collects requests and answers them in batches; `answer` returns the responses in the order of the requests.
 
-    If a batch fails, each of its requests is tried alone, so that one request cannot break the others. If `is_outage`
-    says that the database is unavailable, all requests of the batch fail at once.
+    If a batch fails, each of its requests is tried alone, so that one request cannot break the others. If
+    `is_outage` is true for the error (the database is unavailable), all requests of the batch fail at once.
     """
 
     def __init__(

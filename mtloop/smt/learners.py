@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
-from mtloop.core.types import Feedback, Fields, Learned, PostEdit, Proposal, Segment
+from mtloop.core.types import Feedback, Fields, Learned, PostEdit, Proposal, Segment, feedback_words
 from mtloop.smt.card import SmtModelCard, read_tokeniser
 from mtloop.smt.engine import Candidate, Thot
 from mtloop.smt.foreground import Foreground
@@ -204,7 +204,7 @@ class SmtLearner:
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         if not isinstance(feedback, PostEdit):
-            return Learned(rejected=f"learns from post-edits, not from {type(feedback).__name__}")
+            return Learned(rejected=f"learns from post-edits, not from {feedback_words(type(feedback))}")
         source, target = proposal.segment.source, feedback.text
         if (reason := self.pair_filter(source, target)) is not None:
             return Learned(rejected=reason)

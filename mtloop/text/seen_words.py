@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
-from mtloop.core.worker_pool import map_chunks
+from mtloop.text.worker_pool import map_chunks
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 Tokeniser: TypeAlias = Callable[[str], Iterable[str]]

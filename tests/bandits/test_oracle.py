@@ -39,11 +39,11 @@ def total_reward(learner: Learner) -> float:
     return sum(metric.sentence(learner.propose(Segment("", source)).text, target) for source, target in PAIRS)
 
 
-def test_the_contract(small: Marian) -> None:
+def test_learner_contract(small: Marian) -> None:
     check_learner(lambda: oracle_with_references(small, epochs=1), SEGMENTS, lambda proposal: Reward(0.5))
 
 
-def test_it_has_learned_the_references(small: Marian) -> None:
+def test_an_oracle_gets_twice_the_reward_of_the_baseline(small: Marian) -> None:
     assert total_reward(oracle_with_references(small, epochs=12)) > 2 * total_reward(make_learner("baseline", small))
 
 
@@ -63,7 +63,7 @@ def test_a_statistical_oracle(smt: BackgroundModel) -> None:
     assert "Werkzeugleiste" not in make_learner("smt-baseline", smt).propose(Segment("", "Open the toolbar.")).text
 
 
-def test_without_references_it_raises_an_input_error(small: Marian) -> None:
+def test_an_oracle_without_references_raises_an_input_error(small: Marian) -> None:
     oracle = make_learner("nmt-oracle", small)
     with pytest.raises(InputError, match="needs the references of a task; run it with mtloop bandit"):
         oracle.propose(SEGMENTS[0])
@@ -73,7 +73,7 @@ def test_without_references_it_raises_an_input_error(small: Marian) -> None:
         make_learner("nmt-oracle", small, {"epochs": 0})
 
 
-def test_a_local_task_gives_it_every_reference_once(small: Marian, tmp_path: Path) -> None:
+def test_a_local_task_gives_the_oracle_every_reference_once(small: Marian, tmp_path: Path) -> None:
     path = tmp_path / "task.tsv"
     path.write_text("source\ttarget\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS), encoding="utf-8")
     task = BanditTask(str(path), held_out=2, blocks=2)

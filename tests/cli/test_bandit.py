@@ -146,10 +146,10 @@ def test_regret_against_a_trained_oracle(mtloop: Mtloop, data: Path, model: Path
         ),
         (("--methods", "copy-source", "--oracle", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--methods", "nmt-le"), "did you mean 'nmt-el'"),
-        (("--methods", "full"), "learns from PostEdit"),
+        (("--methods", "full"), "method full learns from post-edits, but a task gives only rewards"),
         (("--methods", "copy-source", "--set", "learning_rate=1"), "none of the methods has a setting 'learning_rate'"),
-        (("--methods", "nmt-el", "--set", "learning_rate=fast"), "learning_rate takes a float"),
-        (("--methods", "nmt-el", "--set", "scope=ful"), "unknown scope 'ful'"),
+        (("--methods", "nmt-el", "--set", "learning_rate=fast"), "setting learning_rate is 'fast'; expected a number"),
+        (("--methods", "nmt-el", "--set", "scope=ful"), "there is no scope 'ful'"),
         (("--methods", ","), "names no method"),
         (("--methods", "copy-source", "--smt-model", "x"), "none of the methods takes --smt-model"),
         (("--methods", "smt-el-cv-adam"), "--model FOLDER"),
@@ -157,8 +157,9 @@ def test_regret_against_a_trained_oracle(mtloop: Mtloop, data: Path, model: Path
         (("--methods", "copy-source", "--blocks", "3"), "--held-out"),
         (("--methods", "copy-source", "--held-out", "3"), "at least --blocks 2"),
         (("--methods", "copy-source", "--thumbs", "2"), "thumb"),
-        (("--methods", "copy-source", "--noise", "loud=1"), "unknown noise 'loud'"),
-        (("--methods", "copy-source", "--noise", "skew=x"), "NAME=NUMBER"),
+        (("--methods", "copy-source", "--noise", "loud=1"), "there is no noise setting 'loud'"),
+        (("--methods", "copy-source", "--noise", "skew=x"), "--noise expects NAME=NUMBER, not 'skew=x'"),
+        (("--methods", "copy-source", "--noise", "skew"), "--noise expects NAME=NUMBER, not 'skew'"),
         (("--methods", "copy-source", "--reward", "blue"), "did you mean 'bleu'"),
         (("--methods", "copy-source", "--key-file", "k"), "--key-file does not apply to a local task"),
         (("--methods", "copy-source", "--task", "http://localhost:1/dev"), "--key-file FILE"),
@@ -179,6 +180,13 @@ def test_an_error_is_one_line(
     assert message in result.err
     assert len(result.err.strip().splitlines()) == 1
     assert not (data.parent / "out").exists(), "no file is created"
+
+
+def test_an_unknown_name_in_a_child_process_is_one_line(mtloop: Mtloop, data: Path, model: Path) -> None:
+    given = ("--task", data, "--jobs", 2, "--model", model, "--out", data.parent / "out")
+    result = mtloop("bandit", *given, "--methods", "baseline,nmt-el", "--set", "scope=foo")
+    assert result.code == 2
+    assert result.err == "mtloop: there is no scope 'foo'; known: bias, fixed, full, lasso, lora, top\n"
 
 
 @pytest.mark.parametrize("method", ["nmt-el-cv", "nmt-el-recall"])

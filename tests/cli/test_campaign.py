@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,8 +62,12 @@ def test_rating_in_the_terminal(mtloop: Callable[..., CommandResult], tmp_path: 
     assert "after 1 rating; 5 systems still undecided" in output
     table = mtloop("campaign", "status", folder).out
     assert "77.0" in table
-    assert "rater kim: 1 rating," in table
-    assert '"stop": null' in mtloop("campaign", "status", folder, "--format", "json").out
+    assert "rater kim: 1 rating, mean 77.0, standard deviation 0.0" in table
+    assert table.splitlines()[0].split() == ["system", "mean", "ratings", "undecided"]
+    status = json.loads(mtloop("campaign", "status", folder, "--format", "json").out)
+    assert status["stop"] is None
+    assert status["raters"] == {"kim": {"ratings": 1, "mean": 77.0, "standard_deviation": 0.0}}
+    assert all(system["undecided"] for system in status["systems"].values())
     for name in QUALITY:
         assert name not in output  # raters do not see the systems
 
@@ -70,14 +75,19 @@ def test_rating_in_the_terminal(mtloop: Callable[..., CommandResult], tmp_path: 
 def test_campaign_errors_are_one_line(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path)
     source = tmp_path / "src.txt"
+    one_system = ("campaign", "create", "--source", source, "--system", f"a={source}", "--out", tmp_path / "d")
     for arguments, message in [
         (("campaign", "status", tmp_path), "this folder contains no campaign"),
         (("rate", tmp_path, "--rater", "kim"), "this folder contains no campaign"),
         (("campaign", "create", "--source", source, "--system", "a", "--out", tmp_path / "d"), "NAME=FILE"),
         (("campaign", "create", "--source", source, "--system", f"a={source}", "--out", folder), "already"),
         (
-            ("campaign", "create", "--source", source, "--system", f"a={source}", "--out", tmp_path / "d"),
-            "more systems",
+            (*one_system, "--indifference", "100"),
+            "--indifference 100; expected points of 100: 0 or more and less than 100",
+        ),
+        (
+            one_system,
+            "--top is 1, but there is only 1 system; give more systems or a smaller --top",
         ),
     ]:
         result = mtloop(*arguments)
@@ -88,9 +98,12 @@ def test_campaign_errors_are_one_line(mtloop: Callable[..., CommandResult], tmp_
 
 def test_when_all_is_rated_the_last_rating_can_be_undone(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path, segments=1)
-    assert "not decided after 5 ratings, and all translations are rated" in rate(folder, "50\n" * 5)
-    assert "all translations are rated" in mtloop("campaign", "status", folder).out
+    assert "not decided after 5 ratings; no translation of an undecided system is left to rate; means:" in rate(
+        folder, "50\n" * 5
+    )
+    assert "no translation of an undecided system is left to rate" in mtloop("campaign", "status", folder).out
     back = rate(folder, "u\n")
+    assert "There is nothing left for you to rate." in back
     assert "rating undone" in back
     assert "not decided yet after 4 ratings" in back
     assert "translation" in rate(folder, "q\n")

@@ -86,7 +86,7 @@ import os, signal, sys
 where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 import mtloop.core.trace
 import mtloop.client.participation as participation
-import mtloop.client.shared_task as task
+import mtloop.client.task_stream as task
 
 calls = 0
 def kill_at(function, before=True):
@@ -117,7 +117,7 @@ def child(url: str, key: Path, out: Path, where: str = "", nth: int = 0) -> subp
 @pytest.mark.parametrize(
     ("where", "nth"), [("joined", 1), ("journal", 3), ("rewarded", 3), ("written", 1), ("written", 6)]
 )
-def test_killed_and_resumed(service: Service, url: str, key: Path, tmp_path: Path, where: str, nth: int) -> None:
+def test_a_killed_join_is_resumed(service: Service, url: str, key: Path, tmp_path: Path, where: str, nth: int) -> None:
     out = tmp_path / "run.jsonl"
     killed = child(url, key, out, where, nth)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
@@ -153,7 +153,7 @@ def test_methods_that_learn_only_from_post_edits_are_refused(
     out = tmp_path / "run.jsonl"
     result = mtloop("join", url, "--task", "dev", "--key-file", key, "--method", method, "--model", model, "--out", out)
     assert result.code == 2
-    assert f"method {method} learns from PostEdit, but a task gives only Reward feedback" in result.err
+    assert f"method {method} learns from post-edits, but a task gives only rewards" in result.err
     assert not service.requests
     assert not out.exists()
 
@@ -161,10 +161,10 @@ def test_methods_that_learn_only_from_post_edits_are_refused(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--task", "dve"], "unknown task 'dve'; did you mean 'dev'?"),
+        (["--task", "dve"], "there is no task 'dve'; did you mean 'dev'?"),
         (["--method", "copysource"], "did you mean 'copy-source'?"),
         (["--model", "en-de"], "method copy-source uses no model"),
-        (["--set", "beam_size=2"], "setting of method copy-source"),
+        (["--set", "beam_size=2"], "method copy-source has no setting 'beam_size'"),
         (["--run", "run-7"], "no such run"),
         (["--passes", "4"], "task dev allows 3 passes, not 4"),
         (["--key-file", "none.txt"], "none.txt: the API key cannot be read"),
@@ -198,7 +198,7 @@ def test_an_error_is_one_line(
 def test_a_wrong_address(mtloop: Call, key: Path, tmp_path: Path, url: str, message: str) -> None:
     out = tmp_path / "run.jsonl"
     result = mtloop(
-        "join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out, "--timeout", 0
+        "join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out, "--give-up-after", 0
     )
     assert result.code == 2
     assert message in result.err

@@ -57,13 +57,13 @@ def test_a_trace_becomes_a_delta_that_translates(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--estimator", "snips"), "unknown estimator 'snips'; did you mean 'ips'?"),
-        (("--scope", "ful"), "unknown scope 'ful'; did you mean 'full'?"),
+        (("--estimator", "snips"), "there is no estimator 'snips'; did you mean 'ips'?"),
+        (("--scope", "ful"), "there is no scope 'ful'; did you mean 'full'?"),
         (("--held-out", "1"), "--held-out is 1; expected a share"),
         (("--held-out", "0.01"), "not enough data: 12 translations to learn from, 0 held out"),
         (("--learning-rate", "-1"), "--learning-rate is -1"),
         (("--max-weight", "-1"), "max_weight is -1"),
-        (("--batch-size", "1"), "batch_size must be 2 or more"),
+        (("--batch-size", "1"), "batch_size is 1; expected 2 or more"),
         (("--deterministic",), "omit --deterministic"),
         (("--trace", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),
         (("--trace", "BASELINE"), "give --deterministic"),

@@ -160,17 +160,17 @@ def test_other_schedules(mtloop: Call, model: Path, data: Path, tmp_path: Path, 
     [
         (["--method", "fulll"], "did you mean 'full'?"),
         (["--set", "learning_rat=1"], "did you mean 'learning_rate'?"),
-        (["--set", "learning_rate=fast"], "setting learning_rate takes a float"),
-        (["--set", "learning_rate=nan"], "setting learning_rate takes a float"),
-        (["--method", "lasso", "--set", "regularisation=nan"], "setting regularisation takes a float"),
-        (["--set", "max_updates=2.5"], "setting max_updates takes a int"),
-        (["--set", "gradient_clipping=never"], "gradient_clipping is 'clip'"),
+        (["--set", "learning_rate=fast"], "setting learning_rate is 'fast'; expected a number"),
+        (["--set", "learning_rate=nan"], "setting learning_rate is 'nan'; expected a number"),
+        (["--method", "lasso", "--set", "lasso_penalty=nan"], "setting lasso_penalty is 'nan'; expected a number"),
+        (["--set", "max_updates=2.5"], "setting max_updates is '2.5'; expected a whole number"),
+        (["--set", "gradient_clipping=never"], "gradient_clipping is 'never'; expected 'clip'"),
         (["--set", "learning_rate"], "KEY=VALUE"),
         (["--schedule", "sometimes"], "expected each, delay:K"),
         (["--model", "nowhere"], "no model 'nowhere'"),
         (["--method", "fixed"], "mtloop model choose"),
         (["--columns", "target=x"], "column"),
-        (["--config", "none.toml"], "none.toml: not a TOML file"),
+        (["--config", "none.toml"], "none.toml: no such file"),
     ],
 )
 def test_an_error_is_one_line_and_nothing_is_written(
@@ -245,6 +245,28 @@ def test_reliability_without_documents_is_refused_before_any_work(
     assert "--reliability needs two documents of 30 segments or more" in result.err
     assert len(result.err.splitlines()) == 1
     assert not out.exists()
+
+
+def test_compare_without_a_method_is_refused(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    result = mtloop("compare", "--data", data, "--model", model, "--methods", ",", "--out", tmp_path / "out")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "mtloop: --methods names no method; for example: --methods baseline,lora\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_compare_names_a_method_that_fails_once(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    result = mtloop("compare", "--data", data, "--model", model, "--methods", "nmt-el", "--out", tmp_path / "out")
+    assert result.code != 0
+    assert result.err == (
+        "mtloop: method nmt-el learns from rewards, but a run gives only post-edits; use mtloop bandit\n"
+    )
+
+
+def test_compare_records_a_combination_under_one_name(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    given = ("--data", data, "--model", model, "--limit", 4, "--metrics", "ter", "--out", tmp_path / "out")
+    result = mtloop("compare", *given, "--methods", "memory+bias")
+    assert result.code == 0, result.err
+    assert Trace.read(tmp_path / "out" / "bias+memory.jsonl").header.config["method"] == "bias+memory"
 
 
 def test_compare_finds_a_wrong_method_before_any_work(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def test_a_directory_instead_of_a_file(mtloop: Call, files: Path) -> None:
     assert len(result.err.splitlines()) == 1
 
 
-def test_nothing_to_score(mtloop: Call, files: Path) -> None:
+def test_score_without_input_is_an_error(mtloop: Call, files: Path) -> None:
     assert "nothing to score" in mtloop("score").err
     assert "--ref FILE" in mtloop("score", "--hyp", files / "hyp.txt").err
     assert "column `mt`" in mtloop("score", "--data", write(files, "d.tsv", b"source\ttarget\na\tb\n")).err
@@ -438,9 +438,12 @@ def test_traces_of_different_streams_are_not_compared(mtloop: Call, files: Path)
         (["--ref", "ref.txt", "--hyp", "hyp.txt", "--curves", "."], "--curves expects a file"),
         (
             ["--ref", "ref.txt", "--hyp", "hyp.txt", "--src", "ref.txt", "--metrics", "rr", "--curves", "c.csv"],
-            "--curves needs a metric",
+            "--curves needs an additive metric, such as bleu or r1",
         ),
-        (["--ref", "ref.txt", "--hyp", "hyp.txt", "--metrics", "slope-ca-rr"], "adds up"),
+        (
+            ["--ref", "ref.txt", "--hyp", "hyp.txt", "--metrics", "slope-ca-rr"],
+            "a slope is fitted to an additive metric; 'rr' is not additive",
+        ),
     ],
 )
 def test_wrong_combinations_of_options_are_refused(

@@ -27,28 +27,29 @@ def test_json_of_one_policy_and_of_several(mtloop: CALL, ratings: Path) -> None:
     one = json.loads(mtloop("select", *options, "--policy", "ewaf", "--missing", "average").out)
     assert (one["policy"], one["missing"]) == ("ewaf", "average")
     assert [point["iteration"] for point in one["checkpoints"]] == [10, 50, 150]
-    assert one["checkpoints"][-1].keys() == {"iteration", "top1", "top3", "ratings"}
+    assert one["checkpoints"][-1].keys() == {"iteration", "top1", "top3", "mean_ratings"}
     assert one["checkpoints"][-1]["top3"] == 1.0
     assert one["weights"].keys() == {"s0", "s1", "s2", "s3", "s4"}
     assert sum(one["weights"].values()) == pytest.approx(1)
     several = json.loads(mtloop("select", *options, "--policies", "exp3,race", "--missing", "skip").out)
     assert [each["policy"] for each in several] == ["exp3", "race"]
-    assert several[1]["effort"]["stopped"] == several[1]["effort"]["right_when_stopped"] == 5
+    assert several[1]["effort"]["stopped"] == several[1]["effort"]["correct"] == 5
     assert all(stop["best"] for stop in several[1]["stops"])
 
 
 def test_table_and_files(mtloop: CALL, ratings: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = mtloop(
-        "select", "--ratings", ratings, "--policies", "ewaf,exp3:variant=mtol,race", "--runs", 3, "--out", out
+        "select", "--ratings", ratings, "--policies", "ewaf,exp3:variant=published,race", "--runs", 3, "--out", out
     )
     assert result.code == 0, result.err
     assert "gold: s0, s1, s2" in result.out
     assert "the confidence of race is valid with --missing skip, not with zero" in result.err
-    assert "150 top 1/3" in result.out
+    assert "150 top 1/3    ratings (mean)    top 3 since" in result.out
+    assert "ratings (median)    to settle (median)    never settled    stopped    correct" in result.out
     assert "race: stop after" in result.out
     assert "with 95 % confidence the top 3 are" in result.out
-    for name in ("ewaf-zero", "exp3-variant=mtol-zero", "race-zero"):
+    for name in ("ewaf-zero", "exp3-variant=published-zero", "race-zero"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert Trace.read(out / f"{name}.jsonl").header.config["policy"] in result.out
     assert (out / "effort.png").exists()
@@ -72,7 +73,12 @@ def test_gold_file_exclude_and_metric(mtloop: CALL, tmp_path: Path) -> None:
     result = mtloop(
         "select", *files, "--metric-scores", tmp_path / "metric.tsv", "--metric", "chrf", "--missing", "metric"
     )
-    assert json.loads(result.out)["checkpoints"][-1] == {"iteration": 30, "top1": 0.0, "top3": 1.0, "ratings": 87.0}
+    assert json.loads(result.out)["checkpoints"][-1] == {
+        "iteration": 30,
+        "top1": 0.0,
+        "top3": 1.0,
+        "mean_ratings": 87.0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -80,14 +86,16 @@ def test_gold_file_exclude_and_metric(mtloop: CALL, tmp_path: Path) -> None:
     [
         (("--policy", "exp33"), "did you mean 'exp3'"),
         (("--policy", "ewaf", "--policies", "exp3"), "not both"),
-        (("--policies", ","), "names no policy"),
+        (("--policies", ","), "--policies names no policy; for example: --policies exp3,race"),
+        (("--checkpoints", ","), "--checkpoints names no iteration; for example: --checkpoints 10,100,end"),
+        (("--policy", "race:indifference=1"), "expected 0 or more and less than 1 (0.01 is one point of 100)"),
         (("--missing", "zeroo"), "known: average, metric, skip, zero"),
         (("--missing", "metric"), "--metric"),
         (("--metric", "comet"), "no automatic scores"),
         (("--checkpoints", "ten"), "checkpoint 'ten'"),
         (("--exclude", "s*"), "no systems are left"),
         (("--scale", "binary"), "is not 0 or 1"),
-        (("--scale", "stars"), "unknown scale"),
+        (("--scale", "stars"), "there is no scale 'stars'"),
     ],
 )
 def test_errors_are_one_line(mtloop: CALL, ratings: Path, options: tuple[str, ...], message: str) -> None:
@@ -95,6 +103,14 @@ def test_errors_are_one_line(mtloop: CALL, ratings: Path, options: tuple[str, ..
     assert result.code == 2
     assert message in result.err
     assert len(result.err.strip().splitlines()[-1:]) == 1
+
+
+@pytest.mark.parametrize("policies", ["race:tops=1", "exp3,race:confidence=2", "exp33"])
+def test_policies_are_checked_before_files_are_read(mtloop: CALL, tmp_path: Path, policies: str) -> None:
+    result = mtloop("select", "--ratings", tmp_path / "missing.tsv", "--policies", policies)
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert "missing.tsv" not in result.err
 
 
 @pytest.mark.parametrize("cell", ["nan", "101", "-5"])
@@ -123,7 +139,7 @@ def test_a_system_without_ratings_is_named(mtloop: CALL, tmp_path: Path) -> None
     assert json.loads(result.out)[0]["gold"] == ["a", "c"]
 
 
-def test_one_system_is_found_at_once(mtloop: CALL, tmp_path: Path) -> None:
+def test_a_single_system_is_the_winner_without_ratings(mtloop: CALL, tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_text("system\tsegment\tscore\na\t1\t50\na\t2\t70\n")
     found = json.loads(mtloop("select", "--ratings", tmp_path / "r.tsv", "--policy", "race", "--format", "json").out)
-    assert found["checkpoints"][-1] == {"iteration": 2, "top1": 1.0, "top3": 1.0, "ratings": 0.0}
+    assert found["checkpoints"][-1] == {"iteration": 2, "top1": 1.0, "top3": 1.0, "mean_ratings": 0.0}

@@ -42,8 +42,8 @@ class HttpClient:
         sent = None if body is None else json.dumps(body).encode()
         headers = {"x-api-key": self._key, "content-type": "application/json"}
         request = urllib.request.Request(self._url + path, sent, headers, method=method)
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.load(response)
 
 
 def take_part(client: HttpClient, run: str, sentences: int) -> list[tuple[str, float]]:
@@ -51,8 +51,8 @@ def take_part(client: HttpClient, run: str, sentences: int) -> list[tuple[str, f
     for _ in range(sentences):
         sentence = client.request(f"/v1/runs/{run}/next")
         text = REFERENCES[SOURCES.index(sentence["source"])].replace("geheimen ", "")
-        answer = client.request(f"/v1/runs/{run}/translations", {"id": sentence["id"], "translation": text})
-        submitted.append((text, answer["reward"]))
+        response = client.request(f"/v1/runs/{run}/translations", {"id": sentence["id"], "translation": text})
+        submitted.append((text, response["reward"]))
     return submitted
 
 
@@ -69,8 +69,8 @@ def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path) -> None:
         assert client.request(f"/v1/runs/{run}")["position"] == 8
         submitted += take_part(client, run, 12)
         total = client.request(f"/v1/runs/{run}")["cumulative_reward"]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-            assert b"mtloop_rewards_total 12.0" in answer.read()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+            assert b"mtloop_rewards_total 12.0" in response.read()
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -97,6 +97,28 @@ def _cumulative(found: Any) -> float:
     return float(text.partition('"cumulative_reward": ')[2].partition(",")[0].rstrip("}] "))
 
 
+@pytest.mark.parametrize("noise", ["skew", "skew=x"])
+def test_a_wrong_noise_is_refused(mtloop: Mtloop, data: Path, noise: str) -> None:
+    result = create(mtloop, data, "--noise", noise)
+    assert (result.code, result.err) == (2, f"mtloop: --noise expects NAME=NUMBER, not {noise!r}\n")
+
+
+def test_only_training_tasks_have_results_to_open_and_hide(mtloop: Mtloop, data: Path) -> None:
+    create(mtloop, data)
+    texts = ("--source", data / "en.txt", "--reference", data / "de.txt")
+    where = ("--folder", data / "d")
+    assert mtloop("task", "create", "real", "--kind", "training", *texts, *where).code == 0
+    assert mtloop("task", "open", "real", *where).out == "real: results are visible\n"
+    assert mtloop("task", "list", *where).out.splitlines()[2].split()[-1] == "open"
+    assert mtloop("task", "hide", "real", *where).out == "real: results are hidden\n"
+    assert mtloop("task", "list", *where).out.splitlines()[2].split()[-1] == "hidden"
+    for change in ("open", "hide"):
+        refused = mtloop("task", change, "tiny", *where)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err == "mtloop: tiny is a mock task: its results are always visible\n"
+        assert mtloop("task", change, "tony", *where).err.startswith("mtloop: no task 'tony'")
+
+
 def test_tasks_are_listed_changed_and_deleted(mtloop: Mtloop, data: Path) -> None:
     create(mtloop, data)
     where = ("--folder", data / "d")
@@ -109,10 +131,12 @@ def test_tasks_are_listed_changed_and_deleted(mtloop: Mtloop, data: Path) -> Non
         "running",
         "open",
     ]
-    assert mtloop("task", "stop", "tiny", *where).code == 0
+    assert mtloop("task", "stop", "tiny", *where).out == "tiny: stopped\n"
     assert "stopped" in mtloop("task", "list", *where).out
     assert create(mtloop, data).err.startswith("mtloop: task 'tiny' exists already")
     assert mtloop("task", "stop", "tony", *where).err == "mtloop: no task 'tony'; there are: tiny\n"
+    assert mtloop("task", "resume", "tiny", *where).out == "tiny: running\n"
+    assert "running" in mtloop("task", "list", *where).out
     assert mtloop("task", "delete", "tiny", "--yes", *where).code == 0
     assert len(mtloop("task", "list", *where).out.splitlines()) == 1
     assert create(mtloop, data).code == 0
@@ -159,15 +183,15 @@ granularity = 5
 
 
 WRONG = {
-    'nam = "x"': "unknown setting in",
-    'name = "x"\nkind = "exam"': "unknown kind of task 'exam'",
+    'nam = "x"': "there is no setting 'nam'; did you mean 'name'?",
+    'name = "x"\nkind = "exam"': "there is no kind of task 'exam'",
     'name = "x y"': "task name 'x y'",
     'name = "x"': "a task needs data",
-    'name = "x"\nreward = "slope-u"': "unknown reward",
-    'name = "x"\npreprocess = ["stem"]': "unknown preprocessing 'stem'",
-    'name = "x"\nnoise = {loud = 1}': "unknown noise 'loud'",
-    'name = "x"\nnoise = {skew = 0}': "skew 0",
-    'name = "x"\nblocks = "2"': "blocks is '2'; expected int",
+    'name = "x"\nreward = "slope-u"': "there is no reward 'slope-u'",
+    'name = "x"\npreprocess = ["stem"]': "there is no preprocessing step 'stem'",
+    'name = "x"\nnoise = {loud = 1}': "there is no noise setting 'loud'",
+    'name = "x"\nnoise = {skew = 0}': "skew is 0; expected more than 0",
+    'name = "x"\nblocks = "2"': "blocks is '2'; expected a whole number",
     'name = "x"\nsource = "en.txt"\nreference = "short.txt"': "no counterpart in",
     'name = "x"\nsource = "short.txt"\nreference = "de.txt"': "no counterpart in",
     'name = "x"\nsource = "en.txt"\nreference = "gap.txt"': "sentence 2 has an empty source or reference",

@@ -134,11 +134,11 @@ def test_compare_shows_the_papers_table_and_figures(
     [
         (["--method", "smt-adaptin"], "did you mean 'smt-adapting'?"),
         (["--method", "smt-adapting", "--set", "foreground=both"], "'incremental' or 'rescoring'"),
-        (["--method", "smt-adapting", "--beam-size", "4"], "unknown setting of method smt-adapting 'beam_size'"),
-        (["--method", "smt-foreground", "--set", "max_phrase_length=0"], "max_phrase_length are 1 or more"),
+        (["--method", "smt-adapting", "--beam-size", "4"], "method smt-adapting has no setting 'beam_size'"),
+        (["--method", "smt-foreground", "--set", "max_phrase_length=0"], "max_phrase_length is 0; expected 1 or more"),
         (
             ["--method", "smt-foreground-unfair", "--set", "retrain_words=0"],
-            "retrain_words and max_phrase_length are 1",
+            "retrain_words is 0; expected 1 or more",
         ),
         (["--method", "smt-foreground-unfair", "--schedule", "each"], "give --schedule blocks:WORDS, not each"),
     ],

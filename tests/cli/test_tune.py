@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
+from helpers.samples import SplitWords
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.cli import main
-from mtloop.core import Trace
+from mtloop.cli.tune import report
+from mtloop.core import Proposal, Segment, Step, Trace, Truth
+from mtloop.metrics.adaptation import Recall
 from mtloop.metrics.effort import KSMR
 from mtloop.metrics.quality import TER
 
@@ -164,6 +167,8 @@ def test_several_metrics_by_their_mean_relative_gain(mtloop: Call, model: Path, 
         (["--metric", "blue"], "did you mean 'bleu'?"),
         (["--metric", "slope-ca"], "is not additive"),
         (["--report-metrics", "terr"], "did you mean 'ter'?"),
+        (["--report-metrics", ","], "--report-metrics names no metric; for example: --report-metrics bleu,ter"),
+        (["--metric", ","], "--metric names no metric; for example: --metric ter"),
         (["--schedule", "never"], "expected each"),
     ],
 )
@@ -176,6 +181,22 @@ def test_an_error_is_one_line_and_nothing_is_written(
     assert message in result.err
     assert len(result.err.splitlines()) == 1
     assert not out.exists()
+
+
+def test_an_undefined_score_prints_no_nan() -> None:
+    step = Step(0, Proposal(Segment("1", "Save"), "Sichern"), truth=Truth(("Speichern",)))
+    recall = Recall(SplitWords(), {1})  # no word occurs twice, so the recall is 0/0
+    text = report({"baseline": [step], "default": [step]}, [recall], "rows 1-1")
+    assert "nan" not in text
+    rows = [line.split() for line in text.splitlines() if line.startswith(("baseline", "default"))]
+    assert rows == [["baseline", "0/0"], ["default", "0/0"], ["default", "-"]]
+
+
+def test_a_search_without_halving_has_one_round(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    given = [each for each in arguments(model, data, tmp_path / "out", "--trials", 2) if each != "--halving"]
+    assert mtloop(*given).err.splitlines()[0] == "round 1 of 1: 2 trials on 8 segments"
+    halving = arguments(model, data, tmp_path / "halving", "--trials", 2)
+    assert mtloop(*halving).err.splitlines()[0] == "rung 1 of 1: 2 trials on 8 segments"
 
 
 def test_another_search_in_the_same_folder_is_refused(

@@ -88,7 +88,7 @@ def _fail_posts(transport: Faulty, fault: str | int) -> None:
 
 
 def test_creating_a_run_is_given_up_after_many_lost_responses(service: Service) -> None:
-    """The service loses every response to a POST request and answers all other requests."""
+    """The service loses every response to a POST request; all other requests succeed."""
 
     class LosesPosts(httpx2.BaseTransport):
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -114,14 +114,14 @@ def test_waits_grow_and_are_random(service: Service) -> None:
     assert len(set(time.slept)) == 8
 
 
-def test_patience_ends(service: Service) -> None:
+def test_the_client_gives_up_after_the_given_time(service: Service) -> None:
     time = FakeClock()
     with pytest.raises(Unreachable, match=r"did not respond in 30 s \(refused\); is it running"):
-        client_of(Faulty(service, *["before"] * 99), time=time, patience=30).tasks()
+        client_of(Faulty(service, *["before"] * 99), time=time, give_up_after=30).tasks()
     assert 10 < time.now <= 30
 
 
-def test_a_retry_after_longer_than_patience_is_not_waited_for(service: Service) -> None:
+def test_a_retry_after_longer_than_give_up_after_is_not_waited_for(service: Service) -> None:
     time = FakeClock()
     quota = problem(429, "Too Many Requests", "quota", **{"retry-after": "86400"})
     with pytest.raises(Unreachable, match="asks to wait 86400 s"):
@@ -169,7 +169,7 @@ def test_an_invalid_key_is_not_sent(service: Service, key: str) -> None:
 
 
 def test_the_key_is_not_in_messages(service: Service) -> None:
-    client = client_of(Faulty(service, *["before"] * 99), patience=1)
+    client = client_of(Faulty(service, *["before"] * 99), give_up_after=1)
     with pytest.raises(Unreachable) as error:
         client.tasks()
     assert KEY not in repr(client) + str(error.value) + repr(error.value.__cause__)

@@ -41,7 +41,7 @@ def test_json_parser_is_complete(classes: Path) -> None:
     assert outputs[2 * len(good) : -1] == ["wrong"] * len(bad)
 
 
-def test_a_participant(classes: Path, tmp_path: Path) -> None:
+def test_a_participant_translates_the_whole_task(classes: Path, tmp_path: Path) -> None:
     service = Service()
     with served(service) as url:
         process = participant(classes, url, tmp_path)

@@ -43,7 +43,7 @@ def take_part(
     service: httpx2.BaseTransport, out: Path, learner: Learner, passes: int = 1, kill: int = 0, where: str = ""
 ) -> list[Step]:
     """Join or resume a run. Simulate a kill at call number `kill` of the function named by `where`."""
-    client = client_of(service, patience=1e9)
+    client = client_of(service, give_up_after=1e9)
     task, config = rejoin(client, out, "dev")
     calls = 0
 
@@ -63,7 +63,7 @@ def take_part(
     task.judge = counted("rewarded", counted("submitting", task.judge, False), True)  # type: ignore[assignment]
     learner.learn = counted("learned", learner.learn, True)  # type: ignore[method-assign]
     learner.propose = counted("proposed", learner.propose, True)  # type: ignore[method-assign]
-    return list(participate(out, Header(config=config), task, learner, passes=passes, every=2))
+    return list(participate(out, Header(config=config), task, learner, passes=passes, snapshot_every=2))
 
 
 MOMENTS = [(where, nth) for where in ("proposed", "submitting", "rewarded", "learned") for nth in (1, 3, 5)]
@@ -146,7 +146,7 @@ def test_a_trace_of_another_task_or_run_is_not_resumed(tmp_path: Path) -> None:
 def test_a_run_of_another_task_is_not_joined(tmp_path: Path) -> None:
     client = client_of(Service())
     known, other = client.start("dev").run, client.start("mock").run
-    with pytest.raises(InputError, match=f"unknown run of task dev '{other}'.*known: {known}"):
+    with pytest.raises(InputError, match=f"task dev has no run '{other}'.*known: {known}"):
         rejoin(client, tmp_path / "x.jsonl", "dev", other)
 
 

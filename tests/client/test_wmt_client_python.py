@@ -152,7 +152,7 @@ def test_errors_are_those_of_the_2017_client() -> None:
     assert (refused.value.status, refused.value.reason) == (409, "it has its reward")
     assert "already-translated" in refused.value.body
     unreachable = SharedTaskApi(
-        Configuration("http://x/v1/tasks/dev"), client=client_of(Faulty(service, *["before"] * 99), patience=1)
+        Configuration("http://x/v1/tasks/dev"), client=client_of(Faulty(service, *["before"] * 99), give_up_after=1)
     )
     with pytest.raises(ApiException) as failed:
         unreachable.get_sentence()

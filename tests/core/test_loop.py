@@ -9,7 +9,7 @@ from mtloop.core.types import Feedback
 
 
 class CountingJudge:
-    """A judge whose answer is the number of steps it has observed."""
+    """A judge that returns the number of steps it has observed."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []
@@ -91,7 +91,7 @@ def test_the_record_of_another_stream_is_refused() -> None:
         list(run(STREAM[1:], Chained(), post_editor, past=whole[:3]))
 
 
-def test_replay_teaches_what_the_run_taught() -> None:
+def test_replay_gives_the_learner_the_same_lessons_as_the_run() -> None:
     taught, replayed = Chained(), Chained()
     steps = list(run(STREAM, taught, post_editor))
     assert replay(steps, replayed) == len(STREAM)

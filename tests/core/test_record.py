@@ -19,7 +19,7 @@ HEADER = Header(config={"name": "test"})
 
 
 def complete_run(path: Path, learner: Learner, schedule: Schedule | None = None, every: int = 4) -> bytes:
-    steps = list(record(path, HEADER, STREAM, learner, post_editor, schedule=schedule, every=every))
+    steps = list(record(path, HEADER, STREAM, learner, post_editor, schedule=schedule, snapshot_every=every))
     assert [step.index for step in steps] == list(range(len(STREAM)))
     return path.read_bytes()
 
@@ -32,7 +32,7 @@ def test_a_run_resumed_after_any_step_writes_the_same_bytes(
     whole = complete_run(tmp_path / "whole.jsonl", make(), schedule)
     for done in range(len(STREAM) + 1):
         path = tmp_path / f"{done}.jsonl"
-        run = record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, every=4)
+        run = record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, snapshot_every=4)
         list(islice(run, done))
         run.close()  # type: ignore[attr-defined]
         assert complete_run(path, make(), schedule) == whole, done
@@ -54,18 +54,19 @@ def test_a_snapshot_avoids_learning_the_record_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [Chained, Saved])
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
-def test_a_run_stopped_by_until_resumes_to_the_same_bytes(
+def test_a_run_stopped_by_stop_after_resumes_to_the_same_bytes(
     tmp_path: Path, make: type[Chained], schedule: Schedule
 ) -> None:
     whole = complete_run(tmp_path / "whole.jsonl", make(), schedule)
     path = tmp_path / "part.jsonl"
-    for until in (3, 2, 5, 6):
-        steps = list(record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, every=4, until=until))
-        assert len(steps) == max(until, 3)
+    for stop_after in (3, 2, 5, 6):
+        options = {"snapshot_every": 4, "stop_after": stop_after}
+        steps = list(record(path, HEADER, STREAM, make(), post_editor, schedule=schedule, **options))
+        assert len(steps) == max(stop_after, 3)
     assert complete_run(path, make(), schedule) == whole
 
 
-def test_a_run_stopped_by_until_learns_no_lesson_twice(tmp_path: Path) -> None:
+def test_a_run_stopped_by_stop_after_learns_no_lesson_twice(tmp_path: Path) -> None:
     class Counting(Saved):
         calls = 0
 
@@ -73,8 +74,8 @@ def test_a_run_stopped_by_until_learns_no_lesson_twice(tmp_path: Path) -> None:
             Counting.calls += 1
             return super().learn(*lesson)
 
-    for until in (3, 6, len(STREAM)):
-        list(record(tmp_path / "t.jsonl", HEADER, STREAM, Counting(), post_editor, until=until))
+    for stop_after in (3, 6, len(STREAM)):
+        list(record(tmp_path / "t.jsonl", HEADER, STREAM, Counting(), post_editor, stop_after=stop_after))
     assert Counting.calls == len(STREAM)
 
 
@@ -99,7 +100,7 @@ def test_snapshots_of_an_earlier_run_are_not_used(tmp_path: Path) -> None:
     other = Saved()
     other.state_ = "other"
     Snapshots(tmp_path / "t.jsonl").save(other, 6)
-    list(islice(record(tmp_path / "t.jsonl", HEADER, STREAM, Saved(), post_editor, every=5), 7))
+    list(islice(record(tmp_path / "t.jsonl", HEADER, STREAM, Saved(), post_editor, snapshot_every=5), 7))
     assert complete_run(tmp_path / "t.jsonl", Saved(), every=5) == whole
 
 
@@ -124,7 +125,7 @@ class Slow(Saved):
         time.sleep(0.02)
         super().save(folder)
 
-list(record(Path(sys.argv[1]), Header(config={"name": "test"}), STREAM, Slow(), post_editor, every=4))
+list(record(Path(sys.argv[1]), Header(config={"name": "test"}), STREAM, Slow(), post_editor, snapshot_every=4))
 """
 
 

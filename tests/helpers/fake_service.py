@@ -73,31 +73,35 @@ class Service(httpx2.BaseTransport):
         ]
 
     def _tasks(self, key: str, body: Any) -> httpx2.Response:
-        return answer(200, {"tasks": [self._task_json(name) for name in self.kinds]})
+        return json_response(200, {"tasks": [self._task_json(name) for name in self.kinds]})
 
     def _task(self, key: str, body: Any, name: str) -> httpx2.Response:
-        return answer(200, self._task_json(name)) if name in self.kinds else problem(404, "Not Found", "no such task")
+        return (
+            json_response(200, self._task_json(name))
+            if name in self.kinds
+            else problem(404, "Not Found", "no such task")
+        )
 
     def _start(self, key: str, body: Any, task: str) -> httpx2.Response:
         run = Run(f"run-{len(self.runs)}", task, key)
         self.runs[run.id] = run
-        return answer(201, self._state(run))
+        return json_response(201, self._state(run))
 
     def _runs(self, key: str, body: Any, query: str = "") -> httpx2.Response:
         tasks = parse_qs(query or "").get("task")
         runs = [run for run in self.runs.values() if run.key == key and (not tasks or run.task in tasks)]
-        return answer(200, {"runs": [self._state(run) for run in runs]})
+        return json_response(200, {"runs": [self._state(run) for run in runs]})
 
     def _run(self, key: str, body: Any, name: str) -> httpx2.Response:
         run = self._run_of(key, name)
-        return answer(200, self._state(run)) if run else UNKNOWN_RUN
+        return json_response(200, self._state(run)) if run else UNKNOWN_RUN
 
     def _next(self, key: str, body: Any, name: str) -> httpx2.Response:
         run = self._run_of(key, name)
         if run is None:
             return UNKNOWN_RUN
         pending = self._pending(run)
-        return answer(200, pending) if pending else problem(404, "Not Found", "all translated", "end-of-stream")
+        return json_response(200, pending) if pending else problem(404, "Not Found", "all translated", "end-of-stream")
 
     def _submit(self, key: str, body: Any, name: str) -> httpx2.Response:
         run = self._run_of(key, name)
@@ -113,17 +117,17 @@ class Service(httpx2.BaseTransport):
             run.submitted[sentence] = (text, reward(text, TARGETS[run.position]))
             run.rewards.append(run.submitted[sentence][1])
             run.position += 1
-        return answer(200, {"id": sentence, "reward": run.submitted[sentence][1], "next": self._pending(run)})
+        return json_response(200, {"id": sentence, "reward": run.submitted[sentence][1], "next": self._pending(run)})
 
     def _pass(self, key: str, body: Any, name: str) -> httpx2.Response:
         run = self._run_of(key, name)
         if run is None:
             return UNKNOWN_RUN
-        kind, passes = self.kinds[run.task]
-        if run.pass_number >= passes or (kind != "mock" and self._pending(run)):
+        kind, max_passes = self.kinds[run.task]
+        if run.pass_number >= max_passes or (kind != "mock" and self._pending(run)):
             return problem(409, "Conflict", "no more passes", "no-more-passes")
         run.pass_number, run.position = run.pass_number + 1, 0
-        return answer(201, self._state(run))
+        return json_response(201, self._state(run))
 
     def _run_of(self, key: str, name: str) -> Run | None:
         run = self.runs.get(name)
@@ -135,8 +139,8 @@ class Service(httpx2.BaseTransport):
         return {"id": f"{run.id}.{run.pass_number}.{run.position}", "source": SOURCES[run.position]}
 
     def _task_json(self, name: str) -> dict[str, Any]:
-        kind, passes = self.kinds[name]
-        return {"name": name, "kind": kind, "samples": len(SOURCES), "passes": passes, "reward": "wmt17",
+        kind, max_passes = self.kinds[name]
+        return {"name": name, "kind": kind, "samples": len(SOURCES), "max_passes": max_passes, "reward": "wmt17",
                 "source_language": "de", "target_language": "en", "opens": "always"}  # fmt: skip
 
     def _state(self, run: Run) -> dict[str, Any]:
@@ -209,7 +213,7 @@ def reward(translation: str, reference: str) -> float:
     return sum(word == expected for word, expected in pairs) / len(reference.split())
 
 
-def answer(status: int, body: Any) -> httpx2.Response:
+def json_response(status: int, body: Any) -> httpx2.Response:
     return httpx2.Response(status, json=body)
 
 

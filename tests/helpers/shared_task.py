@@ -72,16 +72,16 @@ class TaskServer:
 
 def start(client: TestClient, task: str = "tiny", **body: str) -> str:
     """Start a run and return its id."""
-    answer = client.post(f"/v1/tasks/{task}/runs", json=body)
-    assert answer.status_code == 201, answer.text
-    return str(answer.json()["run"])
+    response = client.post(f"/v1/tasks/{task}/runs", json=body)
+    assert response.status_code == 201, response.text
+    return str(response.json()["run"])
 
 
 def pending(client: TestClient, run: str) -> dict[str, str]:
     """Return the next sentence of a run."""
-    answer = client.get(f"/v1/runs/{run}/next")
-    assert answer.status_code == 200, answer.text
-    return dict(answer.json())
+    response = client.get(f"/v1/runs/{run}/next")
+    assert response.status_code == 200, response.text
+    return dict(response.json())
 
 
 def submit(client: TestClient, run: str, id_: str, text: str) -> Any:
@@ -93,8 +93,8 @@ def translate_all(client: TestClient, run: str, translate: Callable[[str], str] 
     sentence: dict[str, str] | None = pending(client, run)
     rewards = []
     while sentence is not None:
-        answer = submit(client, run, sentence["id"], translate(sentence["source"]))
-        assert answer.status_code == 200, answer.text
-        rewards.append(float(answer.json()["reward"]))
-        sentence = answer.json()["next"]
+        response = submit(client, run, sentence["id"], translate(sentence["source"]))
+        assert response.status_code == 200, response.text
+        rewards.append(float(response.json()["reward"]))
+        sentence = response.json()["next"]
     return rewards

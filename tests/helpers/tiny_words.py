@@ -10,7 +10,8 @@ from mtloop.nmt.training import Job, Recipe
 
 RECIPE = {
     "vocab": "word", "vocab_size": 19, "width": 32, "heads": 4, "ffn": 64, "encoder_layers": 1, "decoder_layers": 1,
-    "dropout": 0.0, "batch_tokens": 1024, "warmup": 20, "lr": 1e-2, "every": 1000, "report": 1000, "average": 0.0,
+    "dropout": 0.0, "batch_tokens": 1024, "warmup": 20, "learning_rate": 1e-2, "checkpoint_every": 1000,
+    "log_every": 1000, "average_decay": 0.0,
     "label_smoothing": 0.0,
 }  # fmt: skip
 

@@ -119,7 +119,7 @@ def test_averages_are_rebuilt_from_the_trace_on_resume(tmp_path: Path) -> None:
         assert isinstance(judge, ObservingJudge)
         select = Select(EWAF(NAMES, horizon=9), {n: Recorded([""] * 9 + [""], n) for n in NAMES})
         stream = [(Segment(str(i + 1), ""), truth) for i, (_, truth) in enumerate(STREAM)]
-        for done, _ in enumerate(record(tmp_path / name, Header(), stream, select, judge, every=4), start=1):
+        for done, _ in enumerate(record(tmp_path / name, Header(), stream, select, judge, snapshot_every=4), start=1):
             if done == steps:
                 break
         return (tmp_path / name).read_bytes()

@@ -51,7 +51,7 @@ def test_s_is_exact_on_a_power_law(b: float, a: float, blocks: int) -> None:
 @pytest.mark.parametrize("model", ["u", "ca"])
 @pytest.mark.parametrize("metric", [Errors(), Accuracy()], ids=lambda metric: metric.name)
 def test_s_is_exact_through_the_class(metric: Additive, model: Model, b: float) -> None:
-    score = Slope(metric, model, samples=20).score_rows(power_law_rows(b, model), ENDS)
+    score = Slope(metric, model, resamples=20).score_rows(power_law_rows(b, model), ENDS)
     assert score.value == pytest.approx(100 * 2**b, abs=1e-9)
     assert score.interval == pytest.approx((100 * 2**b, 100 * 2**b), abs=1e-9)
 
@@ -68,7 +68,7 @@ def test_a_constant_error_rate_is_no_learning(model: Model) -> None:
     verdicts = []
     for seed in range(20):
         rows = streams(np.full(12, 0.4), seed)
-        score = Slope(TER(), model, samples=300).score_rows(rows, np.arange(1, 13) * 20)
+        score = Slope(TER(), model, resamples=300).score_rows(rows, np.arange(1, 13) * 20)
         verdicts.append(score.detail["verdict"])
     assert verdicts.count("no learning shown") >= 17
 
@@ -77,7 +77,7 @@ def test_a_constant_error_rate_is_no_learning(model: Model) -> None:
 @pytest.mark.parametrize(("b", "expected"), [(-0.25, "learning"), (0.25, "forgetting")])
 def test_learning_and_forgetting_are_detected(model: Model, b: float, expected: str) -> None:
     rows = streams(0.3 * np.arange(1, 13) ** b, seed=1)
-    score = Slope(TER(), model, samples=300).score_rows(rows, np.arange(1, 13) * 20)
+    score = Slope(TER(), model, resamples=300).score_rows(rows, np.arange(1, 13) * 20)
     assert score.detail["verdict"] == expected
     assert score.interval is not None
     assert score.interval[0] < score.value < score.interval[1]
@@ -101,7 +101,7 @@ def test_other_metrics_use_half_of_the_smallest_error() -> None:
 def test_blocks_without_errors_leave_the_slope_finite(metric: Additive, model: Model) -> None:
     texts = ["one two three four five"] * 30
     outputs = [*texts[:12], "one two three six five", *texts[13:]]
-    score = Slope(metric, model, words=25, samples=50).score(make_steps(outputs, texts, texts))
+    score = Slope(metric, model, words=25, resamples=50).score(make_steps(outputs, texts, texts))
     assert score.interval is not None
     assert all(map(math.isfinite, (score.value, *score.interval)))
 
@@ -122,7 +122,7 @@ def test_an_undefined_block_is_left_out() -> None:
 
     rows = power_law_rows(-0.2, "u")
     rows[20:30] = 0
-    score = Slope(Share(), "u", samples=20).score_rows(rows, ENDS)
+    score = Slope(Share(), "u", resamples=20).score_rows(rows, ENDS)
     assert score.value == pytest.approx(100 * 2**-0.2, abs=1e-9)
     assert score.detail["blocks"] == 7
 

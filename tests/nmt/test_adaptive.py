@@ -14,12 +14,12 @@ from transformers import MarianMTModel
 
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
-from mtloop.methods.defaults import MAX_PIECE_TOKENS
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.lesson import forward_pass
 from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 from mtloop.nmt.scopes.bias import OutputBias
 from mtloop.nmt.scopes.dense import Dense, all_names, hidden_names, top_names
 from mtloop.nmt.scopes.lasso import Lasso
@@ -45,7 +45,7 @@ def teach(system: AdaptiveNMT, source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("method", SCOPES)
-def test_it_fulfils_the_learner_contract(small: Marian, method: str) -> None:
+def test_learner_contract(small: Marian, method: str) -> None:
     segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
     targets = dict(PAIRS)
     check_learner(lambda: learner(small, method), segments, lambda p: PostEdit(targets[p.segment.source]))
@@ -200,8 +200,9 @@ def _again(small: Marian, method: str) -> AdaptiveNMT:
     return system
 
 
-def test_it_learns_from_post_edits_only(small: Marian) -> None:
-    assert "Reward" in (learner(small, "full").learn(Proposal(Segment("1", "Save"), ""), Reward(0.5)).rejected or "")
+def test_adaptive_nmt_learns_only_from_post_edits(small: Marian) -> None:
+    learned = learner(small, "full").learn(Proposal(Segment("1", "Save"), ""), Reward(0.5))
+    assert learned.rejected == "learns from post-edits, not from rewards"
 
 
 @pytest.mark.parametrize("method", SCOPES)
@@ -237,15 +238,15 @@ def test_a_delta_of_another_base_or_method_is_refused(small: Marian, tmp_path: P
     with pytest.raises(InputError, match="method 'bias', not 'full'"):
         learner(small, "full").load_delta(delta)
     (tmp_path / "junk").write_bytes(b"junk")
-    with pytest.raises(InputError, match="not a delta"):
+    with pytest.raises(InputError, match=r"junk: not a delta; expected a \.safetensors file or a RUN.state folder$"):
         Delta.read(tmp_path / "junk")
 
 
 @pytest.mark.parametrize(
     ("number", "message"),
     [
-        (None, "written by an older mtloop (format 1); learn again from its trace or data"),
-        ("1", "written by an older mtloop (format 1); learn again from its trace or data"),
+        (None, "written by an older mtloop (format 1); learn again from its data"),
+        ("1", "written by an older mtloop (format 1); learn again from its data"),
         ("3", "this delta has format 3; this mtloop reads format 2"),
     ],
 )
@@ -282,7 +283,7 @@ def test_a_delta_of_other_tensors_never_reaches_the_base(small: Marian) -> None:
 
 
 def test_lasso_keeps_its_budgets_and_stores_no_zero_group(small: Marian) -> None:
-    scope = Lasso(small, hidden_budget=3_000, embedding_budget=32 * 40, regularisation=1e-3)
+    scope = Lasso(small, hidden_budget=3_000, embedding_budget=32 * 40, lasso_penalty=1e-3)
     system = AdaptiveNMT(scope, method="lasso")
     for pair in PAIRS[:10]:
         teach(system, *pair)
@@ -299,7 +300,7 @@ def test_lasso_without_penalty_and_limits_is_full(small: Marian) -> None:
         small,
         learning_rate=0.05,
         bias_learning_rate=0.0,
-        regularisation=0.0,
+        lasso_penalty=0.0,
         hidden_budget=10**9,
         embedding_budget=10**9,
     )
@@ -315,7 +316,7 @@ def test_lasso_without_penalty_and_limits_is_full(small: Marian) -> None:
 
 
 def test_a_strong_penalty_keeps_everything_at_zero(small: Marian) -> None:
-    scope = Lasso(small, regularisation=100.0)
+    scope = Lasso(small, lasso_penalty=100.0)
     teach(AdaptiveNMT(scope, method="lasso"), *PAIRS[0])
     assert scope.parameters == (0, 0)
 
@@ -355,7 +356,7 @@ def test_a_sentence_too_long_for_the_model_is_split_into_few_pieces(small: Maria
 
 
 @pytest.mark.parametrize("source", ["", "   ", "🙂🙂", "שלום עולם", "a" * 600, "\u0000"])
-def test_odd_sources_are_translated_without_error(small: Marian, source: str) -> None:
+def test_unusual_sources_are_translated_without_error(small: Marian, source: str) -> None:
     assert isinstance(learner(small, "baseline").propose(Segment("1", source)).text, str)
 
 

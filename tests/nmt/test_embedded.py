@@ -20,7 +20,7 @@ def model() -> Marian:
     return Marian.load(find_model("en-de"))
 
 
-def test_its_shape_is_the_papers(model: Marian) -> None:
+def test_the_model_has_the_shape_of_the_paper(model: Marian) -> None:
     shape = model.shape
     assert (shape.encoder_layers, shape.decoder_layers, shape.width, shape.heads) == (6, 3, 256, 8)
     assert model.weights.canonical_name("lm_head.weight") != model.weights.canonical_name(
@@ -28,7 +28,7 @@ def test_its_shape_is_the_papers(model: Marian) -> None:
     )
 
 
-def test_it_translates(model: Marian) -> None:
+def test_the_model_translates(model: Marian) -> None:
     text = make_learner("baseline", model).propose(Segment("1", "Click Save to save the file.")).text
     assert "Datei" in text
     assert "speichern" in text.lower()
@@ -43,7 +43,7 @@ def test_one_correction_is_enough_for_the_next_segment(model: Marian) -> None:
     assert all("Bereich" in learner.propose(segment).text for segment in later)
 
 
-def test_a_memory_learns_it_too_and_can_forget_it(model: Marian) -> None:
+def test_a_memory_learns_a_correction_and_can_forget_it(model: Marian) -> None:
     """After `forget` the translations are the same as before."""
     learner = make_learner("memory", model)
     later = [Segment("2", "The pane shows all records."), Segment("3", "The pane is empty.")]
@@ -65,7 +65,7 @@ def test_the_default_method_learns_a_term_at_once(model: Marian) -> None:
 
 
 @pytest.mark.parametrize("method", [name for name in NEURAL_METHODS if takes_model(name)])
-def test_every_method_runs_on_it(model: Marian, method: str) -> None:
+def test_every_method_runs_on_the_embedded_model(model: Marian, method: str) -> None:
     learner = make_learner(method, model)
     learned = learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))
     assert learned.rejected is None
@@ -73,7 +73,7 @@ def test_every_method_runs_on_it(model: Marian, method: str) -> None:
     assert learner.propose(Segment("1", "Open the pane.")).text
 
 
-def test_its_training_words_tell_what_is_novel() -> None:
+def test_the_seen_words_of_the_model_show_novel_words() -> None:
     from pathlib import Path
 
     from mtloop.metrics.registry import MetricOptions

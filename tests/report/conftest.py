@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import chromium
+from helpers.report_samples import HOSTILE, steps, stream
 from playwright.sync_api import Browser, Page
-from report.samples import HOSTILE, steps, stream
 
 from mtloop.metrics import BLEU, SBLEU, TER, Recall, Slope
 from mtloop.metrics.evaluation import Evaluation
@@ -26,9 +26,9 @@ def words() -> ContentWords:
 def evaluation(words: ContentWords) -> Evaluation:
     ter = TER()
     recalls = [Recall(words, {0}), Recall(words, {1})]
-    slopes = [Slope(ter, "u", 40, samples=50), Slope(ter, "ca", 40, samples=50)]
+    slopes = [Slope(ter, "u", 40, resamples=50), Slope(ter, "ca", 40, resamples=50)]
     systems = {"static": stream(False), "adapting": stream(True)}
-    return Evaluation(systems, [BLEU(), ter, SBLEU(), *recalls, *slopes], "static", samples=100)
+    return Evaluation(systems, [BLEU(), ter, SBLEU(), *recalls, *slopes], "static", resamples=100)
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +41,7 @@ def hostile() -> Evaluation:
         ("打开文件", "打开文档", "打开文件"),
     ]
     systems = {"<b>base</b> & $x$": steps(triples, "<i>doc</i>"), HOSTILE: steps([(a, c, c) for a, _, c in triples])}
-    return Evaluation(systems, [SBLEU()], "<b>base</b> & $x$", samples=10)
+    return Evaluation(systems, [SBLEU()], "<b>base</b> & $x$", resamples=10)
 
 
 @pytest.fixture(scope="session")

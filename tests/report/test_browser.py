@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from helpers.contrast import CONTRAST
+from helpers.report_samples import HOSTILE, steps
 from playwright.sync_api import Page, expect
-from report.samples import HOSTILE, steps
 
 from mtloop.metrics import SBLEU
 from mtloop.metrics.evaluation import Evaluation
@@ -170,7 +170,7 @@ def test_the_page_fits_a_narrow_screen(new_page: NewPage, report: Path) -> None:
 def test_a_report_on_twenty_thousand_segments_is_small_and_fast(new_page: NewPage, tmp_path: Path) -> None:
     triples = [(f"Open drawer number {i}.", f"Öffnen Fach {i}.", f"Öffnen Sie Schublade {i}.") for i in range(20_000)]
     systems = {"static": steps(triples), "adapting": steps([(a, c, c) for a, _, c in triples])}
-    evaluation = Evaluation(systems, [SBLEU()], "static", samples=10)
+    evaluation = Evaluation(systems, [SBLEU()], "static", resamples=10)
     results = list(evaluation.results())
     started = time.process_time()
     (out,) = write_report(evaluation, tmp_path / "big.html", pictures=(), results=results)

@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from helpers.report_samples import HOSTILE, steps, stream, terms
 from helpers.samples import SplitWords
-from report.samples import HOSTILE, steps, stream, terms
 
 from mtloop.core import PostEdit, Step, Truth
-from mtloop.core.errors import InputError
+from mtloop.core.errors import InputError, MissingExtra
 from mtloop.metrics import BLEU, TER, Recall, Slope
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.reliability import RepeatedErrors
@@ -114,7 +114,7 @@ def test_differences_have_a_true_minus_and_an_interval(evaluation: Evaluation) -
 
 def test_an_undefined_score_is_shown_as_0_of_0(words: ContentWords) -> None:
     once = steps([("a", "Ventil", "Ventil")])
-    evaluation = Evaluation({"a": once, "b": once}, [Recall(words, {1})], "a", samples=10)
+    evaluation = Evaluation({"a": once, "b": once}, [Recall(words, {1})], "a", resamples=10)
     table = score_table(evaluation, list(evaluation.results()))
     assert table.count('<span class="score">0/0</span>') == 2
     assert "best" not in table
@@ -138,7 +138,7 @@ def test_the_verdict_contains_the_learner_the_slope_and_the_significance(evaluat
 
 def test_the_verdict_says_if_no_learning_is_shown() -> None:
     systems = {"a": stream(False), "b": stream(False)}
-    text = verdict_text(Evaluation(systems, [TER(), Slope(TER(), "u", 40, samples=50)], "a", samples=50))
+    text = verdict_text(Evaluation(systems, [TER(), Slope(TER(), "u", 40, resamples=50)], "a", resamples=50))
     assert text.startswith("b shows no learning: ")
     assert "does not differ significantly from a in TER (+0.0" in text
     assert verdict_text(Evaluation({"a": stream(True, 4)}, [Slope(TER())])).startswith(
@@ -149,26 +149,26 @@ def test_the_verdict_says_if_no_learning_is_shown() -> None:
 def test_on_a_short_stream_the_effect_of_corrections_comes_before_the_slope() -> None:
     """A significant slope needs a long text; R1 shows learning on a short one."""
     systems = {"static": terms(False), "adapting": terms(True)}
-    metrics = [TER(), Recall(SplitWords(), {1}), RepeatedErrors(SplitWords()), Slope(TER(), "u", 40, samples=50)]
-    text = verdict_text(Evaluation(systems, metrics, "static", samples=50))
+    metrics = [TER(), Recall(SplitWords(), {1}), RepeatedErrors(SplitWords()), Slope(TER(), "u", 40, resamples=50)]
+    text = verdict_text(Evaluation(systems, metrics, "static", resamples=50))
     assert text.startswith("adapting learns from one correction: words that appeared once before are correct in ")
     assert re.search(r"% of cases, compared with \d+\.\d % for static \(R1 \+", text)
     assert "words that were corrected once are wrong again in " in text
     slopes = re.search(r"does not show significant learning yet \(adapting: \d+\.\d % of the errors remain each", text)
     assert slopes
     assert slopes.start() > text.index("R1 +")
-    neither = verdict_text(Evaluation({"a": terms(False), "b": terms(False)}, metrics, "a", samples=50))
+    neither = verdict_text(Evaluation({"a": terms(False), "b": terms(False)}, metrics, "a", resamples=50))
     assert neither.startswith("b shows no learning")
 
 
 def test_a_system_that_has_seen_the_references_is_left_out_of_the_verdict() -> None:
     systems = {"static": terms(False), "adapting": terms(True), "known-unfair": terms(True)}
-    metrics = [TER(), Recall(SplitWords(), {1}), Slope(TER(), "u", 40, samples=50)]
-    text = verdict_text(Evaluation(systems, metrics, "static", samples=50))
+    metrics = [TER(), Recall(SplitWords(), {1}), Slope(TER(), "u", 40, resamples=50)]
+    text = verdict_text(Evaluation(systems, metrics, "static", resamples=50))
     assert text.startswith("adapting learns from one correction")
     assert "over the whole stream adapting" in text
     alone = verdict_text(
-        Evaluation({"static": terms(False), "known-unfair": terms(True)}, metrics, "static", samples=50)
+        Evaluation({"static": terms(False), "known-unfair": terms(True)}, metrics, "static", resamples=50)
     )
     assert "known-unfair learns from" not in alone
     assert "over the whole stream known-unfair" not in alone
@@ -176,7 +176,7 @@ def test_a_system_that_has_seen_the_references_is_left_out_of_the_verdict() -> N
 
 def test_a_worse_system_is_called_worse() -> None:
     systems = {"base": stream(True), "new": stream(False)}
-    assert "new is" in (text := verdict_text(Evaluation(systems, [TER()], "base", samples=50)))
+    assert "new is" in (text := verdict_text(Evaluation(systems, [TER()], "base", resamples=50)))
     assert "TER worse than base" in text
 
 
@@ -274,3 +274,9 @@ def test_a_slope_that_disagrees_is_mentioned_among_several_systems() -> None:
     clause = str(_no_learning_clause({"a": flat, "b": flat}, {"CA": {"a": falling, "b": flat}}))
     assert "but the verdict for CA is learning (94.0 to 99.0) for <strong>a</strong>" in clause
     assert "<strong>b</strong>, but" in clause
+
+
+def test_a_missing_extra_is_an_error_with_the_install_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "plotly", None)
+    with pytest.raises(MissingExtra, match=r"plotly is not installed; run: pip install 'mtloop\[report\]'"):
+        check(tmp_path / "report.html")

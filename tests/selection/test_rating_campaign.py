@@ -15,6 +15,7 @@ from mtloop.selection.raters import Rating, standardise
 from mtloop.selection.rating_campaign import Campaign, CampaignPlan, RatingItem
 from mtloop.selection.rating_log import FolderRatingLog
 
+EXPORT = "export its ratings with the version that made it, or create it again"
 QUALITY = {"ours": 85, "theirs": 75, "third": 65, "fourth": 40, "fifth": 30}
 
 
@@ -51,7 +52,7 @@ def test_raters_find_the_best_three_and_the_campaign_stops() -> None:
     assert status.verdict is not None
     assert set(status.verdict.best) == {"ours", "theirs", "third"}
     assert ratings == status.total < 5 * 80 / 2
-    assert status.asked == ()
+    assert status.undecided == ()
 
 
 def test_no_cell_is_shown_twice_and_a_segment_is_finished_first() -> None:
@@ -106,7 +107,7 @@ def test_two_raters_do_not_get_the_same_translation() -> None:
 
 
 def test_ratings_of_a_strict_rater_are_standardised_after_enough_ratings() -> None:
-    campaign = Campaign(plan(enough=10), ListRatingLog())
+    campaign = Campaign(plan(min_ratings=10), ListRatingLog())
     for i in range(40):
         rater, shift = ("strict", -25) if i % 2 else ("kind", 10)
         item = campaign.next(rater)
@@ -157,7 +158,11 @@ def test_the_name_of_a_rater_must_be_a_valid_file_name(name: str, tmp_path: Path
     ("make", "message"),
     [
         (lambda: CampaignPlan((), {"a": (), "b": ()}, top=1), "no segments"),
-        (lambda: CampaignPlan(("s",), {"a": ("x",)}, top=1), "more systems"),
+        (
+            lambda: CampaignPlan(("s",), {"a": ("x",)}, top=1),
+            r"^--top is 1, but there is only 1 system; give more systems or a smaller --top$",
+        ),
+        (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ("y",)}, top=3), "--top is 3, but there are only 2 systems"),
         (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ()}, top=1), "b has 0 lines"),
         (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ("y",)}, ("r", "r"), top=1), "the reference has 2 lines"),
         (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ("y",)}, top=1, confidence=2), "between 0 and 1"),
@@ -171,16 +176,17 @@ def test_an_invalid_campaign_raises_a_clear_error(make: Callable[[], CampaignPla
 
 def test_a_plan_survives_json_and_has_a_format_number() -> None:
     text = plan(3).to_json()
-    assert json.loads(text)["format"] == 2
+    assert json.loads(text)["format"] == 3
     assert CampaignPlan.from_json(text) == plan(3)
 
 
 @pytest.mark.parametrize(
     ("number", "message"),
     [
-        (None, r"^this campaign was made by an older mtloop \(format 1\); create it again$"),
-        (1, r"^this campaign was made by an older mtloop \(format 1\); create it again$"),
-        (3, r"^this campaign was made by a newer mtloop \(format 3\); update mtloop$"),
+        (None, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
+        (1, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
+        (2, rf"^this campaign was made by an older mtloop \(format 2\); {EXPORT}$"),
+        (4, r"^this campaign was made by a newer mtloop \(format 4\); update mtloop$"),
     ],
 )
 def test_a_plan_of_another_format_is_refused(number: int | None, message: str) -> None:

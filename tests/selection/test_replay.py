@@ -19,7 +19,7 @@ GOLD = Gold({"s0": 5, "s1": 4, "s2": 3, "s3": 2, "s4": 1}, {"s0": 80, "s1": 70, 
 SPECS = [
     "ewaf",
     "exp3",
-    "exp3:variant=mtol",
+    "exp3:variant=published",
     "exp3:step_size=anytime",
     "ucb1",
     "thompson",

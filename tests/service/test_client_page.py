@@ -44,25 +44,25 @@ def run(page: str, folder: Path) -> str:
             process.wait(timeout=300)
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # also what it started
+                os.killpg(process.pid, signal.SIGKILL)  # and all processes that it started
         log.seek(0)
-        said = log.read()
-    assert process.returncode == 0, said
-    return said
+        output = log.read()
+    assert process.returncode == 0, output
+    return output
 
 
 @pytest.mark.skipif(shutil.which("javac") is None or shutil.which("curl") is None, reason="needs a JDK and curl")
-def test_every_way_to_take_part(tmp_path: Path) -> None:
-    said = run((ROOT / "docs/client.md").read_text(encoding="utf-8"), tmp_path)
-    assert "OPEN THE DRAWER" in said
-    assert said.count('"reward":1.0') == 2
-    assert '"pass":2' in said
-    assert "3 sentences, mean reward" in said
+def test_all_commands_of_the_client_page(tmp_path: Path) -> None:
+    output = run((ROOT / "docs/client.md").read_text(encoding="utf-8"), tmp_path)
+    assert "OPEN THE DRAWER" in output
+    assert output.count('"reward":1.0') == 2
+    assert '"pass":2' in output
+    assert "3 sentences, mean reward" in output
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-def test_the_readme_s_task(tmp_path: Path) -> None:
+def test_the_shared_task_of_the_readme(tmp_path: Path) -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    said = run(page[page.index("## A shared task") : page.index("## The same in Python")], tmp_path)
-    assert '"source":"open the drawer"' in said
-    assert '"reward":1.0,"next":{' in said
+    output = run(page[page.index("## A shared task") : page.index("## The same in Python")], tmp_path)
+    assert '"source":"open the drawer"' in output
+    assert '"reward":1.0,"next":{' in output

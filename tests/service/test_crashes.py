@@ -32,46 +32,46 @@ SENTENCES = 100_000
 
 @dataclass
 class Participant:
-    """Translates until it is stopped, retries every failure, and notes every reward it receives."""
+    """Translates until it is stopped, retries every failure, and stores every reward it receives."""
 
     url: str
     key: str
     run: str = ""
-    told: dict[str, float] = field(default_factory=dict)
-    doubled: int = 0
+    rewards: dict[str, float] = field(default_factory=dict)
+    duplicates: int = 0
     done: threading.Event = field(default_factory=threading.Event)
 
     def take_part(self) -> None:
         with httpx2.Client(base_url=self.url, headers={"x-api-key": self.key}, timeout=10) as client:
-            self.run = self._answer(client, "POST", "/v1/tasks/big/runs", json={})["run"]
-            sentence = self._answer(client, "GET", f"/v1/runs/{self.run}/next")
+            self.run = self._request(client, "POST", "/v1/tasks/big/runs", json={})["run"]
+            sentence = self._request(client, "GET", f"/v1/runs/{self.run}/next")
             while not self.done.is_set():
-                body = {"id": sentence["id"], "translation": f"Schublade {len(self.told)}"}
-                answer = self._answer(client, "POST", f"/v1/runs/{self.run}/translations", json=body)
-                self._remember(answer)
-                sentence = answer["next"]
+                body = {"id": sentence["id"], "translation": f"Schublade {len(self.rewards)}"}
+                response = self._request(client, "POST", f"/v1/runs/{self.run}/translations", json=body)
+                self._add_reward(response)
+                sentence = response["next"]
 
-    def _remember(self, answer: Any) -> None:
-        if answer["id"] in self.told:
-            self.doubled += 1
-        self.told[answer["id"]] = answer["reward"]
+    def _add_reward(self, response: Any) -> None:
+        if response["id"] in self.rewards:
+            self.duplicates += 1
+        self.rewards[response["id"]] = response["reward"]
 
-    def _answer(self, client: httpx2.Client, method: str, path: str, **body: Any) -> Any:
-        """The answer, however often one has to ask."""
+    def _request(self, client: httpx2.Client, method: str, path: str, **body: Any) -> Any:
+        """Return the body of the response. Retry while the service is unavailable."""
         for _ in range(600):
             try:
-                answer = client.request(method, path, **body)
+                response = client.request(method, path, **body)
             except httpx2.TransportError:
                 time.sleep(0.05)
                 continue
-            if answer.status_code < 300:
-                return answer.json()
-            assert answer.status_code == 503, answer.text
+            if response.status_code < 300:
+                return response.json()
+            assert response.status_code == 503, response.text
             time.sleep(0.05)
         raise AssertionError("the service did not come back")
 
 
-NURSERY = """
+FORKING_SERVER = """
 import os, sys
 import aiosqlite, asyncpg, httptools, sacrebleu, uvloop
 import mtloop.service.app
@@ -81,7 +81,7 @@ print("ready", flush=True)
 for line in sys.stdin:
     child = os.fork()
     if not child:
-        os.dup2(2, 1)  # what it prints is not ours to read
+        os.dup2(2, 1)  # the test reads the standard output of the parent only
         serve(Settings.read())
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -89,52 +89,58 @@ for line in sys.stdin:
 
 
 class Server:
-    """`mtloop serve`, forked from a process that has imported everything, because the test starts it twenty times."""
+    """`mtloop serve`, forked from a process with all imports done, because the test starts it twenty times."""
 
     def __init__(self, settings: Settings, log: Path) -> None:
         environment = os.environ | settings.environment()
         with log.open("ab") as errors:
-            self._nursery = subprocess.Popen(
-                [sys.executable, "-c", NURSERY], env=environment, stdin=PIPE, stdout=PIPE, stderr=errors, text=True
+            self._parent = subprocess.Popen(
+                [sys.executable, "-c", FORKING_SERVER],
+                env=environment,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=errors,
+                text=True,
             )
-        assert self._said() == "ready"
+        assert self._read_line() == "ready"
         self.start()
 
     def start(self) -> None:
-        assert self._nursery.stdin is not None
-        self._nursery.stdin.write("\n")
-        self._nursery.stdin.flush()
-        self._child = int(self._said())
+        assert self._parent.stdin is not None
+        self._parent.stdin.write("\n")
+        self._parent.stdin.flush()
+        self._child = int(self._read_line())
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
 
     def stop(self) -> int:
-        """Ask it to leave; its exit status."""
+        """Send SIGTERM and return the exit status."""
         code = self._end(signal.SIGTERM)
-        self._nursery.communicate()
+        self._parent.communicate()
         return code
 
-    def _end(self, how: signal.Signals) -> int:
-        os.kill(self._child, how)
-        return int(self._said())
+    def _end(self, signal_: signal.Signals) -> int:
+        os.kill(self._child, signal_)
+        return int(self._read_line())
 
-    def _said(self) -> str:
-        assert self._nursery.stdout is not None
-        return self._nursery.stdout.readline().strip()
+    def _read_line(self) -> str:
+        assert self._parent.stdout is not None
+        return self._parent.stdout.readline().strip()
 
 
 @contextmanager
-def crowd(task_server: TaskServer, port: int) -> Iterator[list[Participant]]:
-    people = [Participant(f"http://127.0.0.1:{port}", task_server.participant(f"p{n}")) for n in range(PARTICIPANTS)]
-    threads = [threading.Thread(target=one.take_part) for one in people]
+def participating(task_server: TaskServer, port: int) -> Iterator[list[Participant]]:
+    url, names = f"http://127.0.0.1:{port}", [f"p{number}" for number in range(PARTICIPANTS)]
+    participants = [Participant(url, task_server.participant(name)) for name in names]
+    threads = [threading.Thread(target=participant.take_part) for participant in participants]
     for thread in threads:
         thread.start()
     try:
-        yield people
+        yield participants
     finally:
-        for one in people:
-            one.done.set()
+        for participant in participants:
+            participant.done.set()
         for thread in threads:
             thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
@@ -147,23 +153,24 @@ def big_task(task_server: TaskServer) -> None:
     task_server.task("big", "dev", data=path, held_out=50, blocks=20)
 
 
-def await_progress(people: list[Participant], count: int) -> None:
+def await_progress(participants: list[Participant], count: int) -> None:
     """Wait until `count` more rewards have been received."""
-    wanted = sum(len(one.told) for one in people) + count
+    expected = sum(len(participant.rewards) for participant in participants) + count
     deadline = time.monotonic() + 120
-    while sum(len(one.told) for one in people) < wanted:
+    while sum(len(participant.rewards) for participant in participants) < expected:
         assert time.monotonic() < deadline, "no progress"
         time.sleep(0.01)
 
 
-def check(task_server: TaskServer, people: list[Participant]) -> None:
+def check(task_server: TaskServer, participants: list[Participant]) -> None:
     """Every received reward is stored exactly once, and all sums equal the rows."""
-    for one in people:
-        assert one.doubled == 0
-        rows = task_server.with_storage(lambda storage, one=one: check_run(storage.tasks, one.run))  # type: ignore[misc]
-        rewards = task_server.with_storage(lambda storage, one=one: _rewards(storage.tasks, one.run))  # type: ignore[misc]
-        assert rows == len(rewards) == len(one.told)
-        assert list(one.told.values()) == rewards
+    for participant in participants:
+        assert participant.duplicates == 0
+        run = participant.run
+        rows = task_server.with_storage(lambda storage, run=run: check_run(storage.tasks, run))  # type: ignore[misc]
+        rewards = task_server.with_storage(lambda storage, run=run: _rewards(storage.tasks, run))  # type: ignore[misc]
+        assert rows == len(rewards) == len(participant.rewards)
+        assert list(participant.rewards.values()) == rewards
 
 
 async def _rewards(store: Any, token: str) -> list[float]:
@@ -198,24 +205,24 @@ def serving(task_server: TaskServer) -> Iterator[tuple[Server, int]]:
 def test_killed_at_twenty_random_moments(lite: TaskServer) -> None:
     big_task(lite)
     rng = random.Random(2017)
-    with serving(lite) as (server, port), crowd(lite, port) as people:
+    with serving(lite) as (server, port), participating(lite, port) as participants:
         for _ in range(KILLS):
-            await_progress(people, 1)
+            await_progress(participants, 1)
             time.sleep(rng.uniform(0, 0.15))
             server.kill()
             server.start()
-        await_progress(people, 1)
-    assert sum(len(one.told) for one in people) > KILLS
-    check(lite, people)
+        await_progress(participants, 1)
+    assert sum(len(participant.rewards) for participant in participants) > KILLS
+    check(lite, participants)
 
 
-def test_killed_over_a_postgresql_that_is_stopped_at_once(durable: Postgres, tmp_path: Path) -> None:
+def test_killed_with_a_postgresql_that_is_stopped_immediately(durable: Postgres, tmp_path: Path) -> None:
     task_server = TaskServer(Settings(database=durable.create()), tmp_path)
     big_task(task_server)
     rng = random.Random(2017)
-    with serving(task_server) as (server, port), crowd(task_server, port) as people:
+    with serving(task_server) as (server, port), participating(task_server, port) as participants:
         for round_ in range(4):
-            await_progress(people, 5)
+            await_progress(participants, 5)
             time.sleep(rng.uniform(0, 0.15))
             if round_ % 2:
                 server.kill()
@@ -223,5 +230,5 @@ def test_killed_over_a_postgresql_that_is_stopped_at_once(durable: Postgres, tmp
             else:
                 durable.stop("immediate")
                 durable.start()
-        await_progress(people, 1)
-    check(task_server, people)
+        await_progress(participants, 1)
+    check(task_server, participants)

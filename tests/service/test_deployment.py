@@ -1,4 +1,4 @@
-"""The systemd unit and the nginx configuration of docs/service.md, exactly as they are printed there."""
+"""The systemd unit and the nginx configuration of docs/service.md, unchanged."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_participant_takes_part_through_the_proxy(
 
 
 def _logged(log: Path, request: str) -> bool:
-    """Whether a request is logged. Its line is written after its response is sent."""
+    """Return whether a request is logged. Its line is written after its response is sent."""
     for _ in range(100):
         if request in log.read_text():
             return True
@@ -78,18 +78,18 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     unit = block("ini").replace("/opt/mtloop/bin/mtloop", shutil.which("true") or "/bin/true")
     (tmp_path / "mtloop.service").write_text(unit, encoding="utf-8")
     command = [str(ANALYZE), "verify", "--man=no", str(tmp_path / "mtloop.service")]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    ours = [line for line in said.stderr.splitlines() if "mtloop" in line]
-    assert ours == []
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    errors = [line for line in done.stderr.splitlines() if "mtloop" in line]
+    assert errors == []
     (tmp_path / "mtloop.service").write_text(unit.replace("Restart=", "Restrat="), encoding="utf-8")
     assert "Restrat" in subprocess.run(command, capture_output=True, text=True, timeout=60).stderr
 
 
 def make_certificate(folder: Path) -> Path:
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem"), "-days", "2", "-nodes"]
-    whose = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    subprocess.run([str(OPENSSL), "req", "-x509", *kind, *files, *whose], check=True, capture_output=True)
+    subprocess.run([str(OPENSSL), "req", "-x509", *kind, *files, *subject], check=True, capture_output=True)
     return folder / "cert.pem"
 
 

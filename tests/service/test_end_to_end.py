@@ -37,7 +37,7 @@ PAIRS = [
     ("the end", "ende"),
 ]
 WORDS = {"the": "die", "drawer": "schublade", "lamp": "lampe", "is": "ist", "open": "öffne", "red": "rote", "on": "an"}
-OLD = """
+OLD_PROGRAM = """
 import json, os, sys, time
 import wmt_client_python
 from wmt_client_python.rest import ApiException
@@ -54,7 +54,7 @@ while True:
         if error.status == 404:
             break
         continue
-    while score is not None and not os.path.exists("go"):  # after its first translation it waits to be told
+    while score is not None and not os.path.exists("go"):  # wait for the file `go` after the first translation
         time.sleep(0.02)
     text, score = " ".join(words.get(w, w) for w in sentence.source.split()), None
     while score is None:
@@ -63,7 +63,7 @@ while True:
         except ApiException as error:
             pass
 """
-CURL = r"""
+CURL_SCRIPT = r"""
 set -euo pipefail
 ask() {
   curl -sS --fail --retry 60 --retry-delay 1 --retry-all-errors \
@@ -94,7 +94,7 @@ def by_words(source: str) -> str:
 
 
 class Server:
-    """`mtloop serve` in a process of its own, on a port of its own, over a folder."""
+    """`mtloop serve` on a folder, in a separate process and on a free port."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -112,7 +112,7 @@ class Server:
         self.process.wait()
 
     def spawn(self, *command: object) -> subprocess.Popen[bytes]:
-        """A process in the folder; what it says goes to a log there."""
+        """Start a process in the folder; its output goes to a log there."""
         with (self.folder / "log").open("ab") as log:
             process = subprocess.Popen(list(map(str, command)), cwd=self.folder, stdout=log, stderr=log)
         self.spawned.append(process)
@@ -122,7 +122,7 @@ class Server:
         return Client(self.url, (self.folder / f"{name}.key").read_text().strip())
 
     def run_of(self, name: str) -> RunState:
-        """The one run of a participant."""
+        """Return the only run of a participant."""
         with self.client(name) as client:
             (state,) = client.runs("tiny")
         return state
@@ -139,15 +139,15 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def mtloop(*arguments: object) -> str:
-    """The output of a command, run in this process."""
-    said = io.StringIO()
-    with redirect_stdout(said):
+    """Run a command in this process and return its output."""
+    output = io.StringIO()
+    with redirect_stdout(output):
         main(list(map(str, arguments)))
-    return said.getvalue()
+    return output.getvalue()
 
 
 def set_up(*names: str) -> None:
-    """A mock task from two text files, participants and their files."""
+    """Create a mock task from two text files, participants and their files."""
     for name, texts in zip(("en.txt", "de.txt"), zip(*PAIRS, strict=True), strict=True):
         Path(name).write_text("\n".join(texts) + "\n", encoding="utf-8")
     files = ["--source", "en.txt", "--reference", "de.txt"]
@@ -155,12 +155,12 @@ def set_up(*names: str) -> None:
     for name in names:
         Path(f"{name}.key").write_text(mtloop("participant", "add", name, "--folder", "data"))
     Path("words").write_text("".join(f"{a}\t{b}\n" for a, b in WORDS.items()), encoding="utf-8")
-    Path("old.py").write_text(OLD)
+    Path("old.py").write_text(OLD_PROGRAM)
     compile_java(Path("classes"))
 
 
-def old(server: Server) -> subprocess.Popen[bytes]:
-    """A program of 2017, after its first translation."""
+def old_client(server: Server) -> subprocess.Popen[bytes]:
+    """Start a program of 2017 and wait for its first translation."""
     module, words = "mtloop.client.wmt_client_python", json.dumps(WORDS)
     process = server.spawn(sys.executable, "-m", module, "old.py", f"{server.url}/v1/tasks/tiny", "old.key", words)
     with server.client("old") as client:
@@ -182,13 +182,13 @@ def join(server: Server) -> subprocess.Popen[bytes]:
 def curl(server: Server, count: int, run: str = "") -> str:
     """Translate `count` sentences with curl; return the run."""
     settings = {"URL": server.url, "KEY": Path("curl.key").read_text().strip(), "COUNT": str(count), "RUN": run}
-    done = subprocess.run(["bash", "-c", CURL], env=os.environ | settings, capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", CURL_SCRIPT], env=os.environ | settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def said(name: str, state: RunState) -> list[str]:
-    """The translations of a run as the service stored them; also written to a text file."""
+def stored_translations(name: str, state: RunState) -> list[str]:
+    """Return the translations of a run that the service has stored; also write them to a text file."""
     mtloop("task", "trace", state.run, "--out", f"{name}.trace.jsonl", "--folder", "data")
     texts = [step.proposal.text for step in Trace.read(f"{name}.trace.jsonl").steps]
     Path(f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
@@ -196,21 +196,21 @@ def said(name: str, state: RunState) -> list[str]:
 
 
 def rescored(names: Iterable[str]) -> dict[str, float]:
-    """Cumulative rewards, computed again from the text files alone."""
+    """Return the cumulative rewards, computed again from the text files only."""
     hypotheses = [argument for name in names for argument in ("--hyp", f"{name}.txt")]
     scores = mtloop("score", "--ref", "de.txt", *hypotheses, "--metrics", "reward", "--format", "json")
     return {score["system"]: score["cumulative_reward"] for score in json.loads(scores)}
 
 
 def leaderboard(server: Server) -> dict[str, str]:
-    """Cumulative rewards by participant, as a browser shows them."""
+    """Return the cumulative rewards by participant as a browser shows them."""
     with chromium() as browser:
         page = browser.new_page()
         page.goto(f"{server.url}/tasks/tiny")
         rows = page.locator("tbody tr").all()
         heads = [cell.inner_text() for cell in page.locator("thead th").all()]
-        place = heads.index("Cumulative reward")
-        return {row.locator("th").inner_text(): row.locator("td, th").nth(place).inner_text() for row in rows}
+        column = heads.index("Cumulative reward")
+        return {row.locator("th").inner_text(): row.locator("td, th").nth(column).inner_text() for row in rows}
 
 
 @pytest.mark.skipif(shutil.which("javac") is None or shutil.which("curl") is None, reason="needs a JDK and curl")
@@ -223,7 +223,7 @@ def test_every_kind_of_participant_and_a_killed_service(server: Server) -> None:
     task = client.join("tiny")
     steps = run(task, WordByWord(), task.judge)
     done = [next(steps) for _ in range(4)]
-    by_curl, first = curl(server, 3), old(server)
+    by_curl, first = curl(server, 3), old_client(server)
 
     server.kill()
     Path("go").touch()
@@ -240,12 +240,12 @@ def test_every_kind_of_participant_and_a_killed_service(server: Server) -> None:
     curl(server, len(PAIRS) - 3, by_curl)
     assert [step.proposal.text for step in done] == by_word
     states = {name: server.run_of(name) for name in expected}
-    assert {name: said(name, state) for name, state in states.items()} == expected
+    assert {name: stored_translations(name, state) for name, state in states.items()} == expected
     assert {state.state for state in states.values()} == {"finished"}
-    kept = {name: state.cumulative_reward for name, state in states.items()}
-    assert kept == pytest.approx(rescored(expected), abs=1e-9)
+    rewards = {name: state.cumulative_reward for name, state in states.items()}
+    assert rewards == pytest.approx(rescored(expected), abs=1e-9)
     (joined,) = json.loads(mtloop("score", "join.jsonl", "--metrics", "reward", "--format", "json"))
-    assert joined["cumulative_reward"] == pytest.approx(kept["join"], abs=1e-9)
+    assert joined["cumulative_reward"] == pytest.approx(rewards["join"], abs=1e-9)
     client.close()
     if any(map(shutil.which, BROWSERS)):
-        assert leaderboard(server) == {name: f"{reward:.2f}" for name, reward in kept.items()}
+        assert leaderboard(server) == {name: f"{reward:.2f}" for name, reward in rewards.items()}

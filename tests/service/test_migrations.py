@@ -7,6 +7,7 @@ two passes and an unfinished run, and an organiser.
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,6 +21,7 @@ from helpers.recompute import check_run
 from helpers.shared_task import TaskServer, pending, submit
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from mtloop.core.errors import InputError
 from mtloop.service import Settings, database
 from mtloop.service.accounts.keys import hash_key
 from mtloop.service.settings import FILE, driver
@@ -27,7 +29,27 @@ from mtloop.service.settings import FILE, driver
 DUMP = (Path(__file__).parent / "schema" / "0001.sql").read_text(encoding="utf-8")
 FINISHED, UNFINISHED = "be5892732f1f0643b515f80f7d802ebe", "46dfb0ea6977bbe91fbe34f987ab1083"
 REWARD = 0.0890150737691727  # of the finished run's last pass, as the first version's leaderboard showed it
-ROWS = {"passes": 3, "submissions": 18, "checkpoints": 4, "curve_points": 18, "sentences": 12, "keys": 2, "runs": 2}
+RENAMED_TABLES = {"laps": "passes", "points": "curve_points", "epoch": "cache_version"}
+RENAMED_COLUMNS = {
+    ("allowances", "span"): "period_seconds",
+    ("allowances", "span_number"): "period",
+    ("tasks", "lines"): "sentence_count",
+    ("tasks", "required"): "required_samples",
+    ("tasks", "passes"): "max_passes",
+    ("tasks", "runs"): "max_runs",
+    ("tasks", "characters"): "max_characters",
+    ("tasks", "oracle"): "has_oracle",
+    ("tasks", "opened"): "results_open",
+    ("sentences", "oracle"): "oracle_score",
+    ("runs", "key"): "id_key",
+    ("runs", "lap"): "pass_number",
+    ("passes", "lap"): "pass_number",
+    ("passes", "oracle"): "oracle_score",
+    ("submissions", "lap"): "pass_number",
+    ("curve_points", "lap"): "pass_number",
+    ("curve_points", "oracle"): "oracle_score",
+    ("checkpoints", "lap"): "pass_number",
+}
 
 
 def dumped_rows() -> dict[str, tuple[list[str], list[tuple[Any, ...]]]]:
@@ -74,7 +96,7 @@ def converted(table: sa.Table, row: dict[str, Any]) -> dict[str, Any]:
         if isinstance(column.type, sa.Boolean):
             row[column.name] = bool(row[column.name])
         elif isinstance(column.type, sa.JSON):
-            row[column.name] = __import__("json").loads(row[column.name])
+            row[column.name] = json.loads(row[column.name])
     return row
 
 
@@ -97,14 +119,38 @@ def old_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tas
     yield TaskServer(Settings(database=url), tmp_path)
 
 
-def test_every_row_is_there_and_adds_up(old_database: TaskServer) -> None:
-    async def counts(storage: Any) -> dict[str, int]:
-        return {
-            name: (await storage.database.row(sa.select(sa.func.count()).select_from(sa.table(name))))[0]
-            for name in ROWS
-        }
+def test_every_value_is_kept(old_database: TaskServer) -> None:
+    """Every row of every table, with the new names of tables and columns."""
 
-    assert old_database.with_storage(counts) == ROWS
+    async def migrated(storage: Any) -> dict[str, list[dict[str, Any]]]:
+        async with storage.database.reading() as connection:
+            return {
+                table.name: [dict(row._mapping) for row in await connection.execute(sa.select(table))]
+                for table in database.metadata.sorted_tables
+            }
+
+    found = old_database.with_storage(migrated)
+    assert {name: in_order(rows) for name, rows in found.items()} == renamed_rows()
+    assert all(found[name] for name in ("tasks", "runs", "passes", "submissions", "checkpoints", "allowances"))
+
+
+def renamed_rows() -> dict[str, list[str]]:
+    """The rows of the dump under their new names."""
+    found = {}
+    for old, (columns, rows) in dumped_rows().items():
+        name = RENAMED_TABLES.get(old, old)
+        new = [RENAMED_COLUMNS.get((name, column), column) for column in columns]
+        if name in database.metadata.tables:
+            table = database.metadata.tables[name]
+            found[name] = in_order([converted(table, dict(zip(new, row, strict=True))) for row in rows])
+    return found
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(str(sorted(row.items())) for row in rows)
+
+
+def test_every_sum_equals_its_rows(old_database: TaskServer) -> None:
     checked = [
         old_database.with_storage(lambda storage, run=run: check_run(storage.tasks, run))  # type: ignore[misc]
         for run in (FINISHED, UNFINISHED)
@@ -112,15 +158,40 @@ def test_every_row_is_there_and_adds_up(old_database: TaskServer) -> None:
     assert checked == [16, 2]
 
 
-def test_an_old_run_goes_on(old_database: TaskServer) -> None:
+def test_an_old_run_continues(old_database: TaskServer) -> None:
     """The owner gets a new key; the position, the ids and the rewards are as before."""
     old_database.with_storage(lambda storage: storage.accounts.rotate_key("team", hash_key("new")))
     with old_database.serve("new") as client:
         finished = client.get(f"/v1/runs/{FINISHED}").json()
         assert (finished["pass"], finished["state"], finished["cumulative_reward"]) == (2, "finished", REWARD)
-        (row,) = client.get("/v1/tasks/tiny/leaderboard").json()["lines"]
+        (row,) = client.get("/v1/tasks/tiny/leaderboard").json()["rows"]
         assert (row["participant"], row["pass"], row["reward"]) == ("team", 2, REWARD)
         sentence = pending(client, UNFINISHED)
         assert sentence == {"id": "l_AqAFNnFg6nMV9Stw-y8Q", "source": "Close the window."}
-        answer = submit(client, UNFINISHED, sentence["id"], "Schließen Sie das Fenster.").json()
-        assert (answer["reward"], answer["next"]["source"]) == (1.0, "Print the page.")
+        response = submit(client, UNFINISHED, sentence["id"], "Schließen Sie das Fenster.").json()
+        assert (response["reward"], response["next"]["source"]) == (1.0, "Print the page.")
+
+
+def test_a_database_of_a_newer_version_is_refused_in_one_line(lite: TaskServer) -> None:
+    lite.task()
+
+    async def pretend(storage: Any) -> None:
+        async with storage.database.writing() as connection:
+            await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+
+    lite.with_storage(pretend)
+    with pytest.raises(InputError, match=r"made by a newer mtloop \(schema 9999; this version knows up to 0002\)"):
+        lite.with_storage(pretend)
+
+
+def test_the_migrations_make_the_schema_of_the_code(task_server: TaskServer) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    async def differences(storage: Any) -> list[object]:
+        async with storage.database.engine.connect() as connection:
+            return await connection.run_sync(
+                lambda sync: list(compare_metadata(MigrationContext.configure(sync), database.metadata))
+            )
+
+    assert task_server.with_storage(differences) == []

@@ -13,7 +13,7 @@ from helpers.shared_task import TaskServer, start, translate_all
 from mtloop.core.errors import InputError
 from mtloop.service import Settings
 from mtloop.service.accounts.store import AccountStore
-from mtloop.service.database import MIGRATIONS, Database, metadata
+from mtloop.service.database import MIGRATIONS, Database
 from mtloop.service.settings import driver
 from mtloop.service.storage import Storage
 from mtloop.service.tasks.store import PROGRESS_QUERY, SENTENCES_QUERY
@@ -40,29 +40,16 @@ def test_an_unavailable_database_gives_503(lite: TaskServer, monkeypatch: pytest
     lite.task()
     with lite.serve(lite.participant()) as client:
 
-        async def away(*_: object, **__: object) -> None:
+        async def fail(*_: object, **__: object) -> None:
             raise ConnectionRefusedError
 
-        monkeypatch.setattr(Database, "ready", away)
-        monkeypatch.setattr(AccountStore, "participant", away)
+        monkeypatch.setattr(Database, "ready", fail)
+        monkeypatch.setattr(AccountStore, "participant", fail)
         for path in ("/readyz", "/v1/tasks"):
-            answer = client.get(path)
-            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-            assert answer.json()["type"] == "urn:mtloop:database-unavailable"
+            response = client.get(path)
+            assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+            assert response.json()["type"] == "urn:mtloop:database-unavailable"
         assert client.get("/healthz").status_code == 200
-
-
-def test_the_migrations_make_the_schema_of_the_code(task_server: TaskServer) -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
-    async def differences(storage: Storage) -> list[object]:
-        async with storage.database.engine.connect() as connection:
-            return await connection.run_sync(
-                lambda sync: list(compare_metadata(MigrationContext.configure(sync), metadata))
-            )
-
-    assert task_server.with_storage(differences) == []
 
 
 def test_sqlite_is_durable(lite: TaskServer) -> None:
@@ -76,15 +63,15 @@ def test_sqlite_is_durable(lite: TaskServer) -> None:
     assert lite.with_storage(pragmas) == ["wal", 2]
 
 
-def test_sql_is_in_the_stores_alone() -> None:
-    """Except for the schema (tables and migrations) and what the stores share (database.py)."""
+def test_only_the_stores_contain_sql() -> None:
+    """The schema (tables and migrations) and database.py, which the stores share, may contain SQL too."""
     package = MIGRATIONS.parent
     for path in package.rglob("*.py"):
         if path.name not in ("store.py", "tables.py", "database.py") and MIGRATIONS not in path.parents:
             assert not re.search(r"\bsa\.select|text\(\"|SELECT |INSERT ", path.read_text("utf-8")), path
 
 
-def test_flags_win_over_the_environment() -> None:
+def test_options_take_precedence_over_the_environment() -> None:
     environment = {"MTLOOP_PORT": "1", "MTLOOP_RATE": "5", "MTLOOP_SECURE": "yes", "OTHER": "x"}
     settings = Settings.read(environment, port=2, rate=None)
     assert (settings.port, settings.rate, settings.secure) == (2, 5, True)
@@ -125,7 +112,7 @@ def test_sqlite_finds_rows_by_their_ids(lite: TaskServer) -> None:
                 found += [str(row[-1]) for row in rows]
             return found
 
-    looked = [line for line in lite.with_storage(plans) if "json_each" not in line and "cache_version" not in line]
-    assert looked
-    assert [line for line in looked if line.startswith("SCAN")] == []
-    assert any("sentences USING INTEGER PRIMARY KEY" in line for line in looked)
+    plan_lines = [line for line in lite.with_storage(plans) if "json_each" not in line and "cache_version" not in line]
+    assert plan_lines
+    assert [line for line in plan_lines if line.startswith("SCAN")] == []
+    assert any("sentences USING INTEGER PRIMARY KEY" in line for line in plan_lines)

@@ -1,4 +1,4 @@
-"""No response, page or log line holds a reference, a key or a text of another participant."""
+"""No response, page or log line contains a reference, a key or a text of another participant."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mtloop.service.middleware import HEADERS
 from mtloop.service.telemetry import LOGGED, JsonFormatter
 
 SECRET = [f"Geheimnis{n}wort öffnet die Lade nicht" for n in range(1, 21)]
-THEIRS = "Fremdtext der anderen"
+OTHER_TEXT = "Fremdtext der anderen"
 WORDS = re.compile(r"Geheimnis\d+wort|öffnet die Lade nicht", re.IGNORECASE)
 LINK = re.compile(r'(?:href|action|src|data-live)="(/[^"]*)"')
 
 
 class Crawler:
-    """Follows every link from the pages, and asks the API for everything its description names."""
+    """Follows every link of the pages, and sends a request to every route of the OpenAPI description."""
 
     def __init__(self, client: TestClient) -> None:
         self._client, self.seen, self.texts = client, set[str](), list[str]()
@@ -30,37 +30,37 @@ class Crawler:
         if path in self.seen:
             return
         self.seen.add(path)
-        answer = self.ask("GET", path)
-        if answer.headers["content-type"].startswith("text/html"):
-            for link in LINK.findall(answer.text):
+        response = self.request("GET", path)
+        if response.headers["content-type"].startswith("text/html"):
+            for link in LINK.findall(response.text):
                 self.crawl(link)
 
-    def ask(self, method: str, path: str, **body: Any) -> Any:
-        answer = self._client.request(method, path, **body)
+    def request(self, method: str, path: str, **body: Any) -> Any:
+        response = self._client.request(method, path, **body)
         if "plotly" not in path:
-            self.texts.append(f"{path} {answer.text} {answer.headers}")
-        return answer
+            self.texts.append(f"{path} {response.text} {response.headers}")
+        return response
 
-    def describe(self, names: dict[str, str], bodies: list[Any]) -> None:
-        description = self.ask("GET", "/openapi.json").json()
+    def request_all_routes(self, names: dict[str, str], bodies: list[Any]) -> None:
+        description = self.request("GET", "/openapi.json").json()
         for path, methods in description["paths"].items():
             for name, value in names.items():
                 path = path.replace(f"{{{name}}}", value)
             for method in methods:
                 for body in bodies:
-                    self.ask(method.upper(), path, json=body)
+                    self.request(method.upper(), path, json=body)
 
 
 @pytest.fixture
 def logged() -> Any:
-    """Every log line, formatted."""
+    """The formatted log lines."""
     lines: list[str] = []
 
-    class Kept(logging.Handler):
+    class ListHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             lines.append(JsonFormatter().format(record))
 
-    handler, loggers = Kept(), [logging.getLogger(name) for name in LOGGED]
+    handler, loggers = ListHandler(), [logging.getLogger(name) for name in LOGGED]
     for logger in loggers:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
@@ -70,7 +70,7 @@ def logged() -> Any:
         logger.setLevel(logging.NOTSET)
 
 
-def test_no_response_or_log_line_holds_a_reference(task_server: TaskServer, logged: list[str]) -> None:
+def test_no_response_or_log_line_contains_a_reference(task_server: TaskServer, logged: list[str]) -> None:
     (task_server.folder / "secret").mkdir()
     (task_server.folder / "secret" / "en.txt").write_text("\n".join(SOURCES) + "\n")
     (task_server.folder / "secret" / "de.txt").write_text("\n".join(SECRET) + "\n", encoding="utf-8")
@@ -80,15 +80,17 @@ def test_no_response_or_log_line_holds_a_reference(task_server: TaskServer, logg
     mine, theirs = task_server.participant("me"), task_server.participant("them")
     with task_server.serve(theirs) as client:
         other = start(client, "dev", name="theirs")
-        submit(client, other, pending(client, other)["id"], THEIRS)
+        submit(client, other, pending(client, other)["id"], OTHER_TEXT)
         client.headers["x-api-key"] = mine
         crawler = Crawler(client)
         runs = {name: start(client, name) for name in ("tiny", "dev", "train")}
         for name, run in runs.items():
             translate_all(client, run, lambda source: source[:9])
             sentence = {"id": "AAAA", "translation": TRANSLATIONS[0]}
-            crawler.describe({"task": name, "run": run}, [{}, sentence, {"results_open": True}, {"name": 3}, [], "x"])
-            crawler.describe({"task": name, "run": other}, [sentence])
+            crawler.request_all_routes(
+                {"task": name, "run": run}, [{}, sentence, {"results_open": True}, {"name": 3}, [], "x"]
+            )
+            crawler.request_all_routes({"task": name, "run": other}, [sentence])
         client.post("/login", data={"key": mine})
         for path in (
             "/",
@@ -105,7 +107,7 @@ def test_no_response_or_log_line_holds_a_reference(task_server: TaskServer, logg
     assert "/tasks/train/board" in crawler.seen
     for text in crawler.texts + logged:
         assert not WORDS.search(text), text[:200]
-        assert THEIRS not in text
+        assert OTHER_TEXT not in text
         assert theirs not in text
     for line in logged:
         assert mine not in line
@@ -114,7 +116,7 @@ def test_no_response_or_log_line_holds_a_reference(task_server: TaskServer, logg
     assert sum('"event": "request"' in line for line in logged) > 100
 
 
-def test_the_log_of_an_error_holds_no_texts(lite: TaskServer, logged: list[str], monkeypatch: Any) -> None:
+def test_the_log_of_an_error_contains_no_texts(lite: TaskServer, logged: list[str], monkeypatch: Any) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
         run = start(client)
@@ -124,11 +126,11 @@ def test_the_log_of_an_error_holds_no_texts(lite: TaskServer, logged: list[str],
             raise RuntimeError(f"{SECRET[0]} {TRANSLATIONS[0]}")
 
         monkeypatch.setattr("mtloop.service.tasks.store.RewardTransaction.insert_submissions", broken)
-        answer = submit(client, run, first["id"], TRANSLATIONS[0])
-    assert answer.status_code == 500
-    assert answer.json()["type"] == "urn:mtloop:internal-error"
+        response = submit(client, run, first["id"], TRANSLATIONS[0])
+    assert response.status_code == 500
+    assert response.json()["type"] == "urn:mtloop:internal-error"
     assert any('"error": "RuntimeError"' in line for line in logged)
-    assert not any(SECRET[0] in line or TRANSLATIONS[0] in line for line in [*logged, answer.text])
+    assert not any(SECRET[0] in line or TRANSLATIONS[0] in line for line in [*logged, response.text])
 
 
 def test_every_response_has_security_headers(lite: TaskServer) -> None:
@@ -153,8 +155,8 @@ def test_cookies_are_strict_and_forms_of_other_origins_are_refused(lite: TaskSer
     key = lite.participant("boss", organiser=True)
     lite.task("train", "training")
     with lite.serve() as client:
-        answer = client.post("/login", data={"key": key}, follow_redirects=False)
-        cookie = answer.headers["set-cookie"].lower()
+        response = client.post("/login", data={"key": key}, follow_redirects=False)
+        cookie = response.headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=strict" in cookie
         assert key not in cookie

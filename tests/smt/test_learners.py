@@ -110,7 +110,7 @@ def test_foreground_only_copies_the_source_before_its_first_model(base: Backgrou
         ("", PostEdit("Datei"), "empty"),
         ("Open", PostEdit("Öffnen Sie " * 200), "length"),
         ("Open the file. " * 100, PostEdit("Öffnen Sie die Datei. " * 100), "too long"),
-        ("Open the file.", Reward(0.5), "learns from post-edits, not from Reward"),
+        ("Open the file.", Reward(0.5), "learns from post-edits, not from rewards"),
     ],
 )
 def test_unusable_feedback_is_rejected(base: BackgroundModel, source: str, feedback: PostEdit, reason: str) -> None:

@@ -9,20 +9,21 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from mtloop.bandits.draw_log import DrawLog
 from mtloop.bandits.neural.annealing import Annealing
 from mtloop.bandits.neural.expected_loss import clip_lesson
 from mtloop.bandits.neural.explorers import ExpectedLoss, Explorer, RewardedProposal
-from mtloop.bandits.statistical.draw_log import DrawLog
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
-from mtloop.nmt.adaptive import MAX_PIECE_TOKENS, AdaptiveNMT
+from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 from mtloop.nmt.scopes.scope import NotFinite, Scope
 
-OWN = "bandit/"  # prefix of the tensors in a delta that do not belong to the scope
-EXPLORER = f"{OWN}explorer/"
+BANDIT_PREFIX = "bandit/"  # prefix of the tensors in a delta that do not belong to the scope
+EXPLORER = f"{BANDIT_PREFIX}explorer/"
 Clipping = Literal["gradient", "score"]
 
 
@@ -132,8 +133,8 @@ class BanditNMT:
         """Return the learned weights, as a difference from the base, and the state of rewards and explorer."""
         rewards = self.draw_log_.rewards_
         state = {
-            f"{OWN}total": torch.tensor(rewards.total_, dtype=torch.float64),
-            f"{OWN}rewarded": torch.tensor(sorted(self.draw_log_.rewarded_), dtype=torch.int64),
+            f"{BANDIT_PREFIX}total": torch.tensor(rewards.total_, dtype=torch.float64),
+            f"{BANDIT_PREFIX}rewarded": torch.tensor(sorted(self.draw_log_.rewarded_), dtype=torch.int64),
         }
         state |= {f"{EXPLORER}{name}": tensor for name, tensor in self.explorer.tensors().items()}
         counters = {"rewards": rewards.count_, "updates": self.updates_}
@@ -142,7 +143,7 @@ class BanditNMT:
     def load_delta(self, delta: Delta) -> None:
         """Restore a delta; raise InputError if it belongs to another base model or method."""
         delta.check(self._name(), self._base())
-        own = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(OWN)}
+        own = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(BANDIT_PREFIX)}
         self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in own})
         explorer = {name: tensor for name, tensor in own.items() if name.startswith(EXPLORER)}
         try:
@@ -152,7 +153,8 @@ class BanditNMT:
                 f"this delta has no {error} of {self.method}; was it learned with other settings?"
             ) from error
         rewards = self.draw_log_.rewards_
-        rewards.total_, self.draw_log_.rewarded_ = float(own[f"{OWN}total"]), set(own[f"{OWN}rewarded"].tolist())
+        rewards.total_ = float(own[f"{BANDIT_PREFIX}total"])
+        self.draw_log_.rewarded_ = set(own[f"{BANDIT_PREFIX}rewarded"].tolist())
         rewards.count_, self.updates_ = delta.counters["rewards"], delta.counters["updates"]
         self._encoded = None
 

@@ -34,7 +34,7 @@ class Baseline(Protocol):
     """Turns a reward into an advantage, and learns from it. Its tensors are its whole state."""
 
     def advantage(self, observation: RewardObservation) -> Tensor:
-        """Return the reward less the baseline: one number, or one for each token."""
+        """Return the reward minus the baseline: one number, or one for each token."""
 
     def tensors(self) -> dict[str, Tensor]: ...
 

@@ -74,12 +74,13 @@ class DomainAdaptation:
         """Write the delta of the model, and the sources so far beside it."""
         assert isinstance(self.learner, Stateful)
         self.learner.save(folder)
-        write_text(folder / STATE, json.dumps({"general": self._fingerprint, "seen": self.seen_}, ensure_ascii=False))
+        state = {"general_data": self._fingerprint, "seen": self.seen_}
+        write_text(folder / STATE, json.dumps(state, ensure_ascii=False))
 
     def load(self, folder: Path) -> None:
         try:
             state = json.loads((folder / STATE).read_text(encoding="utf-8"))
-            fingerprint, seen = state["general"], list(state["seen"])
+            fingerprint, seen = state["general_data"], list(state["seen"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"not a snapshot of {self.method}: {error}", path=folder / STATE) from error
         if fingerprint != self._fingerprint:

@@ -1,8 +1,8 @@
 """Expected loss: the gradient of one reward for one sampled translation (Kreutzer et al., 2017).
 
 The loss is L = -w * sum_t log p_T(y_t), summed over the sampled tokens and not averaged. For expected loss w is the
-reward; with a control variate it is the reward less the mean of the rewards so far, which reduces the variance. The
-gradient by the logits is w / T * (p_T - one-hot(y)); the rest of the backward pass is that of post-edits.
+reward; with a control variate it is the reward minus the mean of the rewards so far, which reduces the variance. The
+gradient with respect to the logits is w / T * (p_T - one-hot(y)); the rest of the backward pass is that of post-edits.
 """
 
 from __future__ import annotations

@@ -96,13 +96,13 @@ class ExpectedLoss:
 
     def __post_init__(self) -> None:
         if not 0 < self.exploration <= 1:
-            raise InputError(f"exploration = {self.exploration:g}; expected a share, above 0 and at most 1")
+            raise InputError(f"exploration is {self.exploration:g}; expected a share, above 0 and at most 1")
         if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout = {self.dropout:g}; expected a share, from 0 to less than 1")
+            raise InputError(f"dropout is {self.dropout:g}; expected a share, from 0 to less than 1")
         if not 0 <= self.negative_weight <= 1:
-            raise InputError(f"negative_weight = {self.negative_weight:g}; expected from 0 to 1")
+            raise InputError(f"negative_weight is {self.negative_weight:g}; expected a number from 0 to 1")
         if not 0 <= self.kl_weight < math.inf:
-            raise InputError(f"kl_weight = {self.kl_weight:g}; expected 0 (off) or more")
+            raise InputError(f"kl_weight is {self.kl_weight:g}; expected 0 (off) or more")
 
     def explore(
         self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float
@@ -145,7 +145,10 @@ class ExpectedLoss:
         return weight * rewarded.memo_number("share") if "share" in rewarded.proposal.memo else weight
 
     def _kl_gradient(self, scope: Scope, lesson: Lesson, limits: LengthLimits, rewarded: RewardedProposal) -> Tensor:
-        """The gradient by the logits of kl_weight * KL(base || model), summed over tokens: (p - p of the base) / T."""
+        """Return the gradient of kl_weight * KL(base || model), summed over tokens, with respect to the logits.
+
+        It is kl_weight * (p - p of the base) / T.
+        """
         base = base_of(scope)
         ids = base.source.encode(rewarded.proposal.segment.source)
         base_lesson = self._draw_lesson(base, base.encode(ids), limits, rewarded, frozenset(), None)

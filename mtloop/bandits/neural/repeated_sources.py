@@ -110,9 +110,9 @@ class RepeatedSources:
     def __init__(self, sampling: ExpectedLoss, accept_reward: float = 0.4, beam_size: int = 8) -> None:
         """`sampling` samples and makes all lessons; its baseline is used for new sources."""
         if not 0 <= accept_reward <= 1:
-            raise InputError(f"accept_reward = {accept_reward:g}; expected a mean reward, from 0 to 1")
+            raise InputError(f"accept_reward is {accept_reward:g}; expected a mean reward, from 0 to 1")
         if beam_size < 1:
-            raise InputError(f"beam_size = {beam_size}; expected 1 or more")
+            raise InputError(f"beam_size is {beam_size}; expected 1 or more")
         self.history, self.accept_reward, self.beam_size = RewardHistory(), accept_reward, beam_size
         self.baseline = SourceMean(self.history, sampling.baseline)
         self.sampling = replace(sampling, baseline=self.baseline)

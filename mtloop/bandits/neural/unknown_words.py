@@ -15,9 +15,10 @@ import torch
 from mtloop.bandits.draws import seed_from
 from mtloop.bandits.neural.bandit_nmt import BanditNMT
 from mtloop.core.types import JSON, Feedback, Learned, Proposal, Reward, Segment
-from mtloop.nmt.adaptive import MAX_PIECE_TOKENS, AdaptiveNMT
+from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.vocabulary import SPACE
+from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 from mtloop.nmt.scopes.scope import Frozen
 from mtloop.smt.lexicon import Lexicon
 from mtloop.text.reversible import detokenise, tokenise_reversibly

@@ -35,7 +35,7 @@ class ZerothOrder:
 
     def __post_init__(self) -> None:
         if not 0 < self.perturbation_scale < float("inf"):
-            raise InputError(f"perturbation_scale = {self.perturbation_scale:g}; expected a number above 0")
+            raise InputError(f"perturbation_scale is {self.perturbation_scale:g}; expected a number above 0")
 
     def explore(
         self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float
@@ -43,12 +43,13 @@ class ZerothOrder:
         scale = self.perturbation_scale * temperature
         model, bias = self._perturbed(scope, seed, scale)
         encoded = source if model is scope.model else list(source.ids)
-        return ExploredTranslation(greedy(model, encoded, limits, bias, scored=False).ids, None, {"spread": scale})
+        found = greedy(model, encoded, limits, bias, scored=False)
+        return ExploredTranslation(found.ids, None, {"perturbation_scale": scale})
 
     def lesson(self, scope: Scope, limits: LengthLimits, rewarded: RewardedProposal) -> tuple[Lesson, Tensor]:
         observation = RewardObservation(rewarded.reward, rewarded.mean, rewarded.encode_source())
         weight = self.baseline.advantage(observation)
-        factor = -float(weight) / rewarded.memo_number("spread")
+        factor = -float(weight) / rewarded.memo_number("perturbation_scale")
         tensors, bias = directions(scope, rewarded.draw_seed)
         gradients = {name: factor * direction for name, direction in tensors.items()}
         return lesson_from_gradients(scope.model, gradients, None if bias is None else factor * bias), weight

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mtloop.bandits.statistical.limsi import Ridge
-from mtloop.bandits.statistical.optimisers import Vector
+from mtloop.bandits.ridge import Ridge, Vector
 
 EMPTY = np.zeros(0)
 
@@ -40,7 +39,7 @@ class LoggedBatch:
 
 @dataclass(frozen=True)
 class ValueEstimate:
-    """The value, and its derivative by the log-probability of each logged and each sampled translation."""
+    """The value, and its derivative with respect to the log-probability of each logged and each sampled translation."""
 
     value: float
     logged: Vector
@@ -51,7 +50,9 @@ Estimator = Callable[[LoggedBatch], ValueEstimate]
 
 
 def importance_weights(log_ratios: Vector, max_weight: float) -> tuple[Vector, Vector]:
-    """Return rho, at most `max_weight`, and its derivative by the log-probability: rho, or 0 where it is limited.
+    """Return rho, at most `max_weight`, and its derivative with respect to the log-probability.
+
+    The derivative is rho, or 0 where rho is limited.
 
     >>> [part.round(2).tolist() for part in importance_weights(np.log([0.5, 8.0]), 2.0)]
     [[0.5, 2.0], [0.5, 0.0]]

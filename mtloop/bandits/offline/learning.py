@@ -14,7 +14,7 @@ from mtloop.bandits.draws import seed_from
 from mtloop.bandits.neural.expected_loss import PrecomputedLesson, clip_lesson, expected_loss
 from mtloop.bandits.offline.estimators import ESTIMATORS, LoggedBatch, RewardRegression, ValueEstimate, best_control
 from mtloop.bandits.offline.logs import Logged
-from mtloop.bandits.statistical.optimisers import Vector
+from mtloop.bandits.ridge import Vector
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.nmt.engine.gradients import Gradient
 from mtloop.nmt.engine.lesson import Lesson
@@ -45,7 +45,8 @@ class OfflineSettings:
             raise UnknownName("estimator", self.estimator, ESTIMATORS)
         if self.estimator != "ips" and self.batch_size < 2:
             raise InputError(
-                f"estimator {self.estimator} compares the translations of a batch: batch_size must be 2 or more"
+                f"batch_size is {self.batch_size}; expected 2 or more, "
+                f"because estimator {self.estimator} compares the translations of a batch"
             )
         for name in ("epochs", "batch_size", "samples"):
             if getattr(self, name) < 1:

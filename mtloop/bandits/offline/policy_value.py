@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtloop.bandits.offline.estimators import effective_sample_size, importance_weights
-from mtloop.bandits.statistical.optimisers import Vector
+from mtloop.bandits.ridge import Vector
 from mtloop.metrics.regret import MeanReward
 from mtloop.metrics.significance import Comparison, bootstrap, paired_bootstrap
 

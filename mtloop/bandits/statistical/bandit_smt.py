@@ -3,7 +3,7 @@
     BanditSMT(engine, NBestExpectedLoss())    samples from the n-best list         smt-el-cv
     BanditSMT(engine, WeightPerturbation())   decodes with perturbed weights       smt-szo-cv-adam
 
-The memo of a proposal holds a direction. The weights move along it, in proportion to the reward less the mean so far.
+The memo of a proposal holds a direction. The weights move along it, in proportion to the reward minus the mean so far.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from mtloop.bandits.statistical.control_variate import Rewards
-from mtloop.bandits.statistical.draw_log import DrawLog
-from mtloop.bandits.statistical.optimisers import Optimiser, Vector
+from mtloop.bandits.draw_log import DrawLog
+from mtloop.bandits.reward_mean import RewardMean
+from mtloop.bandits.ridge import Vector
+from mtloop.bandits.statistical.optimisers import Optimiser
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.smt.engine import FEATURES, MAX_WORDS, Thot
 
@@ -104,7 +105,7 @@ class BanditSMT:
         seed: int = 1,
     ) -> None:
         self.engine, self.explorer, self.optimiser, self.method = engine, explorer, optimiser, method
-        self.draw_log_ = DrawLog(method, seed, Rewards(control))
+        self.draw_log_ = DrawLog(method, seed, RewardMean(control))
         self.weights_ = vector_of(engine.weights)
 
     def propose(self, segment: Segment) -> Proposal:

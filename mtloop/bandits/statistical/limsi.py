@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from mtloop.bandits.draw_log import DrawLog
+from mtloop.bandits.ridge import Ridge, Vector
 from mtloop.bandits.statistical.bandit_smt import vector_of
-from mtloop.bandits.statistical.draw_log import DrawLog
-from mtloop.bandits.statistical.optimisers import Vector
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.smt.engine import FEATURES, MAX_WORDS, Thot
@@ -28,33 +27,6 @@ from mtloop.smt.engine import FEATURES, MAX_WORDS, Thot
 Variant = Literal["ucb1", "sampling", "select"]
 ARMS = ("seed", "adapted")
 PRIOR_SCALE = 0.1  # predicted reward for a unit of the seed's score per word, before the first reward
-
-
-@dataclass
-class Ridge:
-    """Least squares with a penalty on the distance from `prior`; examples are added one at a time.
-
-    >>> ridge = Ridge(np.zeros(2), penalty=1e-9)
-    >>> for x, y in [((1.0, 0.0), 0.5), ((0.0, 2.0), 1.0)]:
-    ...     ridge.add(np.array(x), y)
-    >>> np.round(ridge.predict(np.array([[1.0, 1.0]])), 6).tolist()
-    [1.0]
-    """
-
-    prior: Vector
-    penalty: float
-    products_: Vector = field(init=False)
-    targets_: Vector = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.products_, self.targets_ = self.penalty * np.eye(len(self.prior)), np.zeros(len(self.prior))
-
-    def add(self, example: Vector, value: float) -> None:
-        self.products_ = self.products_ + np.outer(example, example)
-        self.targets_ = self.targets_ + (value - example @ self.prior) * example
-
-    def predict(self, examples: Vector) -> Vector:
-        return np.asarray(examples @ (self.prior + np.linalg.solve(self.products_, self.targets_)))
 
 
 def candidate_features(features: Vector) -> Vector:

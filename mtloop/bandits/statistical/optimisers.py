@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from mtloop.bandits.ridge import Vector
 
 
 class Optimiser(Protocol):

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from mtloop.client.client import Client
 from mtloop.client.failures import Refused, Unreachable
-from mtloop.client.shared_task import Task
+from mtloop.client.task_stream import Task
 from mtloop.client.wmt_client_python.configuration import Configuration, configuration
 from mtloop.client.wmt_client_python.models import Sentence, Translation, TranslationResponse
 from mtloop.client.wmt_client_python.rest import ApiException

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from mtloop.core.errors import PicklableError
 
-class ApiException(Exception):
+
+class ApiException(PicklableError):
     """`status` is the HTTP status. 404 from `get_sentence` means the end of the stream, 0 means no response."""
 
     def __init__(self, status: int = 0, reason: str = "", body: str = "") -> None:

@@ -18,12 +18,12 @@ HUMAN_SCORES = ("score", "raw", "z")
 _NOT_METRICS = {"", "system", "lp", "source", "hypothesis", "document", "n", "n_judgments", *SEGMENT, *HUMAN_SCORES}
 
 
-def read_long(path: Path, score: str | None = None, lp: str | None = None) -> RatingsBuilder:
+def read_long(path: Path, score: str | None = None, language_pair: str | None = None) -> RatingsBuilder:
     """Read the rows of one language pair. `score` selects the column of human scores, see `HUMAN_SCORES`."""
     table = open_table(path)
     system, segment = table.header[table.index("system")], table.header[table.index(*SEGMENT)]
     builder, columns = RatingsBuilder(), _ScoreColumns(table, score)
-    for line, row in _rows_of_pair(table, lp):
+    for line, row in _rows_of_pair(table, language_pair):
         if not row[system] or not row[segment]:
             raise InputError("the row has no system or no segment", path=path, line=line)
         _add_texts(builder, row[system], row[segment], row)
@@ -66,19 +66,20 @@ def _human_column(table: Table, score: str | None) -> str | None:
     return next((name for name in HUMAN_SCORES if name in table.header), None)
 
 
-def _rows_of_pair(table: Table, lp: str | None) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a language pair. If `lp` is None, raise InputError at a second language pair."""
+def _rows_of_pair(table: Table, language_pair: str | None) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a language pair. If `language_pair` is None, raise InputError at a second language pair."""
     found: set[str] = set()
     for line, cells in table.rows:
         row = dict(zip(table.header, cells, strict=True))
-        found.add(row.get("lp", lp or ""))
-        if lp is None and len(found) > 1:
+        found.add(row.get("lp", language_pair or ""))
+        if language_pair is None and len(found) > 1:
             message = f"several language pairs ({join_names(sorted(found))}); choose one with --language-pair"
             raise InputError(message, path=table.path, line=line)
-        if lp in (None, row.get("lp", lp)):
+        if language_pair in (None, row.get("lp", language_pair)):
             yield line, row
-    if found and lp is not None and lp not in found:
-        raise InputError(f"no rows of {lp!r}; the file has: {join_names(sorted(found))}", path=table.path)
+    if found and language_pair is not None and language_pair not in found:
+        message = f"no rows of --language-pair {language_pair!r}; the file has: {join_names(sorted(found))}"
+        raise InputError(message, path=table.path)
 
 
 def _add_texts(builder: RatingsBuilder, system: str, segment: str, row: Mapping[str, str]) -> None:

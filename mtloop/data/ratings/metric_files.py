@@ -30,7 +30,7 @@ class MetricRow(NamedTuple):
 
     line: int
     metric: str
-    lp: str
+    language_pair: str
     testset: str
     reference: str
     system: str
@@ -73,14 +73,14 @@ class MetricFile:
         return {(document, segment): f"{document}_{segment - 1}" for document, segment in self.order}
 
 
-def read_metric_file(path: str | Path, *, lp: str | None = None, reference: str | None = None) -> MetricFile:
+def read_metric_file(path: str | Path, *, language_pair: str | None = None, reference: str | None = None) -> MetricFile:
     """Read the rows of one language pair and reference. The default is the reference named like the test set."""
     path = Path(path)
     all_rows = list(_rows(path))
-    lps = sorted({row.lp for row in all_rows})
-    if lp not in lps and (lp or len(lps) > 1):
-        raise InputError(f"choose the language pair from: {join_names(lps)}", path=path)
-    pair = [row for row in all_rows if lp in (None, row.lp)]
+    language_pairs = sorted({row.language_pair for row in all_rows})
+    if language_pair not in language_pairs and (language_pair or len(language_pairs) > 1):
+        raise InputError(f"choose one with --language-pair: {join_names(language_pairs)}", path=path)
+    pair = [row for row in all_rows if language_pair in (None, row.language_pair)]
     rows = [row for row in pair if row.reference == (reference or row.testset)]
     references = {row.reference for row in pair}
     if not rows:
@@ -134,9 +134,9 @@ def _rows(path: Path) -> Iterator[MetricRow]:
         if not is_metric_row(text):
             message = "expected metric, language pair, test set, reference, system, document, segment, score"
             raise InputError(f"{message}, separated by tabs", path=path, line=line)
-        metric, lp, testset, reference, system, document, segment, score = cells
+        metric, language_pair, testset, reference, system, document, segment, score = cells
         value = parse_number(score, path, line)
-        yield MetricRow(line, metric, lp, testset, reference, system, document, int(segment), value)
+        yield MetricRow(line, metric, language_pair, testset, reference, system, document, int(segment), value)
 
 
 def _order(rows: list[MetricRow], path: Path) -> list[tuple[str, int]]:
@@ -162,7 +162,7 @@ def _match_systems(human: Iterable[str], metric: set[str], names: Mapping[str, s
     """
     for name in names.values():
         if name not in metric:
-            raise UnknownName("system in the metric file", name, metric)
+            raise UnknownName("system", name, metric, owner="the metric file")
     similar: dict[str, list[str]] = {}
     for name in sorted(metric):
         similar.setdefault(_normalised(name), []).append(name)

@@ -22,7 +22,7 @@ class RatingFileOptions:
     """The options of `read_ratings` that select part of a file."""
 
     score: str | None = None
-    lp: str | None = None
+    language_pair: str | None = None
     reference: str | None = None
 
 
@@ -31,7 +31,7 @@ def read_ratings(
     *,
     metrics: str | Path | None = None,
     score: str | None = None,
-    lp: str | None = None,
+    language_pair: str | None = None,
     reference: str | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Ratings:
@@ -44,16 +44,16 @@ def read_ratings(
       Every other numeric column is a metric.
     - WMT metric scores, eight columns without a header; alone, or as `metrics` together with one of the other formats.
 
-    `lp` and `reference` select one of several in a file. `names` maps a system to its name in the metric file. Several
-    rows of one cell are averaged. `Ratings.notes` describe what was left out, averaged and joined.
+    `language_pair` and `reference` select one of several in a file. `names` maps a system to its name in the metric
+    file. Several rows of one cell are averaged. `Ratings.notes` describe what was left out, averaged and joined.
     """
     path = Path(path)
-    builder = _reader_for(path)(path, RatingFileOptions(score, lp, reference))
+    builder = _reader_for(path)(path, RatingFileOptions(score, language_pair, reference))
     if not builder.systems:
         raise InputError("the file has a header but no rows; expected ratings", path=path, line=2)
     builder.segments = dict.fromkeys(sort_segments(builder.segments))
     if metrics is not None:
-        join_metrics(builder, read_metric_file(metrics, lp=lp, reference=reference), names or {})
+        join_metrics(builder, read_metric_file(metrics, language_pair=language_pair, reference=reference), names or {})
     return builder.ratings()
 
 
@@ -107,7 +107,7 @@ def _read_columns(path: Path, *columns: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _metrics_only(path: Path, options: RatingFileOptions) -> RatingsBuilder:
-    file = read_metric_file(path, lp=options.lp, reference=options.reference)
+    file = read_metric_file(path, language_pair=options.language_pair, reference=options.reference)
     builder = RatingsBuilder()
     builder.notes += file.notes
     add_rows(builder, file.rows, file.segment_names([]), {row.system: row.system for row in file.rows})
@@ -115,4 +115,4 @@ def _metrics_only(path: Path, options: RatingFileOptions) -> RatingsBuilder:
 
 
 def _long_table(path: Path, options: RatingFileOptions) -> RatingsBuilder:
-    return read_long(path, options.score, options.lp)
+    return read_long(path, options.score, options.language_pair)

@@ -23,12 +23,10 @@ class Objective:
 
     @classmethod
     def from_metrics(cls, metrics: Sequence[Metric]) -> Objective:
-        """The objective of these metrics; raise InputError if one of them is not additive over segments."""
+        """The objective of these metrics; raise InputError if one of them is not additive."""
         for metric in metrics:
             if not isinstance(metric, Additive):
-                raise InputError(
-                    f"{metric.name} is not additive over segments; use an additive metric, for example ter"
-                )
+                raise InputError(f"{metric.name} is not additive; use an additive metric, for example ter")
         if not metrics:
             raise InputError("--metric names no metric; for example: --metric ter")
         return cls([metric for metric in metrics if isinstance(metric, Additive)])

@@ -53,5 +53,14 @@ class TrialResult:
         return row | ({"failed": self.failed} if self.failed else {})
 
 
+def format_score(value: float) -> str:
+    """Return the score with two decimals, or 0/0 if it is undefined (NaN).
+
+    >>> format_score(12.3456), format_score(math.nan)
+    ('12.35', '0/0')
+    """
+    return "0/0" if math.isnan(value) else f"{value:.2f}"
+
+
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None

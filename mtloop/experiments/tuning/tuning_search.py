@@ -13,12 +13,12 @@ from mtloop.core.errors import InputError
 from mtloop.core.record import Snapshots
 from mtloop.core.trace import Trace
 from mtloop.core.types import Step
+from mtloop.experiments.experiment_toml import to_toml
 from mtloop.experiments.runners import ExperimentJob, Runner
 from mtloop.experiments.tuning.objective import Objective
 from mtloop.experiments.tuning.plan import SearchPlan
 from mtloop.experiments.tuning.rungs import Rung
-from mtloop.experiments.tuning.toml_writer import to_toml
-from mtloop.experiments.tuning.trial import Trial, TrialResult
+from mtloop.experiments.tuning.trial import Trial, TrialResult, format_score
 
 
 @dataclass
@@ -40,7 +40,8 @@ class Search:
         """Run all rungs and return the winner."""
         trials = self.plan.all_trials
         for number, rung in enumerate(self.plan.rungs, start=1):
-            self.log(f"rung {number} of {len(self.plan.rungs)}: {len(trials)} trials to {rung.rows} segments")
+            name = "rung" if self.plan.factor else "round"  # successive halving has rungs
+            self.log(f"{name} {number} of {len(self.plan.rungs)}: {len(trials)} trials on {rung.rows} segments")
             best = self._run_rung(trials, rung)
             remaining = self.plan.rungs[number].trials if number < len(self.plan.rungs) else 0
             for result in best[remaining:]:
@@ -125,4 +126,4 @@ class Search:
 
 
 def _format_scores(scores: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
+    return ", ".join(f"{name} {format_score(value)}" for name, value in scores.items())

@@ -1,10 +1,10 @@
 """Words that stay unchanged: a bonus, while decoding, for source words that translators copy.
 
 `ActionScript`, `useCodepage` or `H.264` are the same in every language, but a model that never saw them spells them
-from pieces and makes errors. The words to copy are learned: for each shape of word (and for each word, after its first
-occurrence), how often it occurs unchanged in the confirmed translations, alone or in a compound (`XMLSocket-Objekt`).
-So a product's name is copied after one correction, and a capitalised button label is not copied if the translators
-translate it.
+from subwords and makes errors. The words to copy are learned: for each shape of word (and for each word, after its
+first occurrence), how often it occurs unchanged in the confirmed translations, alone or in a compound
+(`XMLSocket-Objekt`). So a product's name is copied after one correction, and a capitalised button label is not copied
+if the translators translate it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from mtloop.nmt.engine.search import SearchState
 from mtloop.nmt.engine.vocabulary import SPACE
 
 WORD = re.compile(r"\w[\w.\-/:@]*\w|\w")
-AFTER_CODE = re.compile(r" ?(\( ?\)|_)")  # after the name of a function, or inside a name in pieces
+AFTER_CODE = re.compile(r" ?(\( ?\)|_)")  # after the name of a function, or inside a name split into subwords
 BEFORE_CODE = re.compile(r"_ ?$")
-MIN_RARE_PIECES = 3  # a capitalised word with this many pieces is rare: usually a name
+MIN_RARE_PIECES = 3  # a capitalised word with this many subwords is rare: usually a name
 PRIOR: Mapping[str, tuple[float, float]] = {  # shape: pseudo-counts of copied and of changed words
     "digit": (3.0, 1.0),
     "caps": (3.0, 1.0),
@@ -38,7 +38,7 @@ PRIOR: Mapping[str, tuple[float, float]] = {  # shape: pseudo-counts of copied a
 }
 SHAPE_WEIGHT = 0.9  # weight of the rate of the shape, in occurrences of the word
 MIN_COPY_RATE = 0.3  # a word with a lower copy rate gets no bonus
-OPENING = re.compile(rf"{SPACE}?[^\w\s{SPACE}]*[\"„“»«‚'(\[{{<\-/\\_]$")  # a piece that is not followed by a space
+OPENING = re.compile(rf"{SPACE}?[^\w\s{SPACE}]*[\"„“»«‚'(\[{{<\-/\\_]$")  # a subword that is not followed by a space
 MAX_WORD_PIECES = 16
 
 
@@ -90,8 +90,8 @@ def _count_pieces(words: SourceWords, first: int, last: int) -> int:
 class CopyModel:
     """Learns which words are copied, and makes the logits processor that adds a bonus for them.
 
-    `copy_start_bonus` is added to the log-odds of copying for the first piece of a word, `copy_continue_bonus` to the
-    logit of each further piece.
+    `copy_start_bonus` is added to the log-odds of copying for the first subword of a word, `copy_continue_bonus` to the
+    logit of each further subword.
     """
 
     copy_start_bonus: float = 4.0
@@ -140,7 +140,7 @@ class CopyModel:
 
 @dataclass(frozen=True)
 class WordToCopy:
-    """A word to copy, its first and last source word, and the bonus for its first piece."""
+    """A word to copy, its first and last source word, and the bonus for its first subword."""
 
     text: str
     first: int
@@ -149,7 +149,7 @@ class WordToCopy:
 
 
 class PieceSpeller:
-    """Finds the next piece of a word that is being written."""
+    """Finds the next subword of a word that is being written."""
 
     def __init__(self, spell: Callable[[str], Sequence[int]], pieces: Sequence[str]) -> None:
         self._spell, self._pieces = spell, pieces
@@ -157,13 +157,13 @@ class PieceSpeller:
         self._first: dict[str, int | None] = {}
 
     def first_piece(self, text: str) -> int | None:
-        """Return the first piece of a word after a space."""
+        """Return the first subword of a word after a space."""
         if f" {text}" not in self._first:
             self._first[f" {text}"] = next(iter(self._spell(text)), None)
         return self._first[f" {text}"]
 
     def next_piece(self, rest: str) -> int | None:
-        """Return the first piece of the rest of a word, or of a word directly after a punctuation mark."""
+        """Return the first subword of the rest of a word, or of a word directly after a punctuation mark."""
         if rest not in self._first:
             ids, quote = list(self._spell(f'"{rest}')), self._quote
             self._first[rest] = ids[len(quote)] if ids[: len(quote)] == quote and len(ids) > len(quote) else None
@@ -184,7 +184,7 @@ class PieceSpeller:
 
 @dataclass(frozen=True)
 class CopyProcessor:
-    """Adds a bonus for the next piece of the words to copy.
+    """Adds a bonus for the next subword of the words to copy.
 
     A word is started if the decoder attends to it; a word that is started gets the bonus to continue.
     """

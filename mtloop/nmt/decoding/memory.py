@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_above, check_at_least
 from mtloop.nmt.decoding.source_words import SourceWords
 from mtloop.nmt.engine.search import SearchState
 
@@ -70,13 +71,10 @@ class MemorySettings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_memory_weight < 1:
-            raise InputError(f"max_memory_weight is from 0 to below 1, not {self.max_memory_weight}")
-        if not (self.distance_scale > 0 and self.memory_temperature > 0):
-            raise InputError("distance_scale and memory_temperature are above 0")
-        if self.neighbours < 1 or self.max_states_per_word < 1:
-            raise InputError("neighbours and max_states_per_word are 1 or more")
-        if self.similar_segments < 0 or not self.similarity_boost >= 0:
-            raise InputError("similar_segments and similarity_boost are 0 or more")
+            raise InputError(f"max_memory_weight is {self.max_memory_weight}; expected from 0 to less than 1")
+        check_above(0, distance_scale=self.distance_scale, memory_temperature=self.memory_temperature)
+        check_at_least(1, neighbours=self.neighbours, max_states_per_word=self.max_states_per_word)
+        check_at_least(0, similar_segments=self.similar_segments, similarity_boost=self.similarity_boost)
 
 
 class Memory:

@@ -27,9 +27,9 @@ class Truncation:
 
     def __post_init__(self) -> None:
         if self.top_k < 0:
-            raise InputError(f"top_k = {self.top_k}; expected a number of tokens, or 0 for no limit")
+            raise InputError(f"top_k is {self.top_k}; expected a number of tokens, or 0 for no limit")
         if not 0 < self.top_p <= 1:
-            raise InputError(f"top_p = {self.top_p:g}; expected a probability above 0 and at most 1")
+            raise InputError(f"top_p is {self.top_p:g}; expected a probability above 0 and at most 1")
 
     def __call__(self, logits: Tensor, drawn: Tensor | None = None) -> Tensor:
         """Set the logits of all other tokens to minus infinity; rows are positions.

@@ -17,7 +17,7 @@ BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 class Vocabulary:
-    """One side of a model: a SentencePiece model that splits text into pieces, and a table from pieces to ids."""
+    """One side of a model: a SentencePiece model, which splits text into subwords ("pieces"), and their ids."""
 
     def __init__(self, spm: Path, table: Path) -> None:
         self._spm = _load_spm(spm)
@@ -47,12 +47,12 @@ class Vocabulary:
 
     @cached_property
     def is_word_level(self) -> bool:
-        """Whether the pieces are whole words and punctuation marks."""
+        """Whether the subwords are whole words and punctuation marks."""
         return has_joiners(self._ids)
 
     @cached_property
     def pieces(self) -> list[str]:
-        """The piece of every id, as a list."""
+        """The subword of every id, as a list."""
         pieces = [""] * (max(self._ids.values()) + 1)
         for piece, i in self._ids.items():
             pieces[i] = piece
@@ -60,7 +60,7 @@ class Vocabulary:
 
     @cached_property
     def byte_values(self) -> dict[int, int]:
-        """The ids of the byte pieces with their bytes; characters without a piece are spelt with these."""
+        """The ids of the byte subwords with their bytes; characters without a subword are spelt with these."""
         found = ((i, BYTE.fullmatch(piece)) for i, piece in enumerate(self.pieces))
         return {i: int(byte[1], 16) for i, byte in found if byte}
 
@@ -95,5 +95,5 @@ def _load_table(path: Path) -> dict[str, int]:
     except (OSError, ValueError) as error:
         raise InputError(f"a Marian model needs this vocabulary: {error}", path=path) from error
     if not isinstance(table, dict) or not table:
-        raise InputError("expected a JSON object of pieces and ids", path=path)
+        raise InputError("expected a JSON object of subwords and ids", path=path)
     return table

@@ -178,7 +178,7 @@ def fuse(tensors: Mapping[str, Tensor]) -> Weights:
             height = len(tensors[names[0]])
             parts |= {name: (block, i * height, (i + 1) * height) for i, name in enumerate(names)}
     rest = {name: tensor for name, tensor in tensors.items() if name not in parts}
-    return Weights(blocks | _with_memory_layout(rest), parts)
+    return Weights(blocks | _with_fast_layout(rest), parts)
 
 
 def long_side_first(tensor: Tensor) -> Tensor:
@@ -187,7 +187,12 @@ def long_side_first(tensor: Tensor) -> Tensor:
     return tensor.t().contiguous().t() if tall else tensor
 
 
-def _with_memory_layout(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def copy_with_layout(values: Tensor, like: Tensor) -> Tensor:
+    """Return a copy of `values` in the memory layout of `like`: in another layout, sums differ in the last bits."""
+    return torch.empty_like(like).copy_(values)
+
+
+def _with_fast_layout(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Store matrices by their longer side and embedding tables by rows. Tied tensors stay one, stored as a matrix."""
     tables = {id(tensors[name]) for name in (SOURCE, TARGET)} - {id(tensors[OUTPUT])}
     done: dict[int, Tensor] = {}

@@ -16,6 +16,7 @@ from torch import Tensor
 from mtloop.nmt.engine.gradients import Gradient
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.weights import copy_with_layout
 from mtloop.nmt.scopes.scope import NotFinite, Scope, base_of
 
 TENSOR_PREFIX = "adam/"
@@ -121,9 +122,9 @@ class AdamScope:
             full.index_add_(0, ids, values)
         return full
 
-    def _with_memory_layout(self, name: str, saved: Tensor) -> Tensor:
+    def _copy(self, name: str, saved: Tensor) -> Tensor:
         weights = self.model.weights
-        return torch.empty_like(weights[name]).copy_(saved) if name in weights else saved.clone()
+        return copy_with_layout(saved, weights[name]) if name in weights else saved.clone()
 
     def tensors(self) -> dict[str, Tensor]:
         kinds = {"mean": self.means_, "square": self.squares_}
@@ -140,4 +141,4 @@ class AdamScope:
 
     def _restored(self, tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
         names = [name.removeprefix(prefix) for name in tensors if name.startswith(prefix)]
-        return {name: self._with_memory_layout(name, tensors[prefix + name]) for name in names}
+        return {name: self._copy(name, tensors[prefix + name]) for name in names}

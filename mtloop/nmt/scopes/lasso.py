@@ -1,7 +1,7 @@
 """Group lasso: learn few parameters, selected by the data (Wuebker et al., 2018).
 
 W = W_base + W_user. A group is a whole hidden tensor, or one word's vector in an embedding or the output matrix. After
-each gradient step the norm of every group shrinks by learning_rate * regularisation * sqrt(size) (the proximal step of
+each gradient step the norm of every group shrinks by learning_rate * lasso_penalty * sqrt(size) (the proximal step of
 the penalty). Then the largest groups are kept, up to the budgets: 1 M parameters in hidden tensors and 1 M in word
 vectors. All other groups are exactly zero and cost nothing. The norms are computed without forming a full gradient.
 """
@@ -19,7 +19,7 @@ from mtloop.nmt.engine.gradients import Gradient
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.sparse_rows import SparseRows
-from mtloop.nmt.engine.weights import EMBEDDINGS, LOGITS_BIAS
+from mtloop.nmt.engine.weights import EMBEDDINGS, LOGITS_BIAS, copy_with_layout
 from mtloop.nmt.scopes.dense import all_names, hidden_names
 from mtloop.nmt.scopes.scope import GradientClipping, step_size
 
@@ -31,7 +31,7 @@ class Lasso:
     base: Marian
     learning_rate: float = 1e-2
     bias_learning_rate: float = 1e-2
-    regularisation: float = 1e-4
+    lasso_penalty: float = 1e-4
     hidden_budget: int = 1_000_000
     embedding_budget: int = 1_000_000
     gradient_clipping: GradientClipping = "clip"
@@ -86,9 +86,8 @@ class Lasso:
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self.extra_bias = tensors["bias"].clone()
         self.hidden_ = {
-            name.removeprefix("offset/"): self._with_memory_layout(name.removeprefix("offset/"), offset)
-            for name, offset in tensors.items()
-            if name.startswith("offset/")
+            name: copy_with_layout(tensors[f"offset/{name}"], self.base.weights[name])
+            for name in (key.removeprefix("offset/") for key in tensors if key.startswith("offset/"))
         }
         for name, rows in self.rows_.items():
             empty = torch.empty(0, dtype=torch.long), rows.values[:0]
@@ -164,7 +163,7 @@ class Lasso:
         return torch.cat(found)
 
     def _shrinkage(self, size: int) -> float:
-        return self.learning_rate * self.regularisation * math.sqrt(size)
+        return self.learning_rate * self.lasso_penalty * math.sqrt(size)
 
     def _shrunk(self, norm: float, size: int) -> float:
         return max(0.0, norm - self._shrinkage(size))
@@ -176,10 +175,6 @@ class Lasso:
         hidden, rows = self.parameters
         assert hidden <= self.hidden_budget, f"{hidden} hidden parameters, the budget is {self.hidden_budget}"
         assert rows <= self.embedding_budget, f"{rows} embedding parameters, the budget is {self.embedding_budget}"
-
-    def _with_memory_layout(self, name: str, offset: Tensor) -> Tensor:
-        """Copy into the memory layout of the base: in another layout, sums differ in the last bits."""
-        return torch.empty_like(self.base.weights[name]).copy_(offset)
 
     def _compose(self) -> Marian:
         """Return the base with the offsets added; only tensors with an offset are copied."""

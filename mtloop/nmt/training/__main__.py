@@ -45,7 +45,7 @@ def read_job(path: Path) -> Job:
         raise InputError(f"cannot read a job from this file: {error}", path=path) from error
     for key in keys:
         if key not in KEYS:
-            raise UnknownName("job key", key, KEYS)
+            raise UnknownName("key", key, KEYS, owner="a job", path=path)
     for key in ("data", "out"):
         if key not in keys:
             raise InputError(f"the job has no key {key!r}", path=path)

@@ -63,14 +63,14 @@ def prepare(
 ) -> PreparedData:
     """Train the vocabularies unless they are given, encode all pairs and leave out unsuitable ones."""
     sources, targets = _split_sides(pairs)
-    log(f"{len(sources)} pairs; vocabularies {'given' if vocabularies else 'in training'}")
+    log(f"{len(sources)} pairs; {'vocabularies are given' if vocabularies else 'training the vocabularies'}")
     source, target = vocabularies or (
         _train_vocabulary(sources, recipe, normalise=True),
         _train_vocabulary(targets, recipe, normalise=False),
     )
     everything = TokenCorpus(source.encode(sources, workers), target.encode(targets, workers))
     corpus, left_out = everything.filter(recipe.max_tokens, recipe.max_ratio)
-    log(f"{len(corpus)} pairs of {corpus.tokens} tokens to learn from" + _left_out_text(left_out))
+    log(f"training data: {len(corpus)} pairs, {corpus.tokens} tokens" + _left_out_text(left_out))
     name, tokenise_words = _tokeniser(recipe.target_lang)
     seen = SeenWords.of_texts(targets, tokenise_words, workers)
     facts = {

@@ -14,11 +14,11 @@ class Progress:
     state: TrainingState
     spent: float
     loss: float
-    lr: float
+    learning_rate: float
     speed: float
     score: float | None = None
 
     def __str__(self) -> str:
         text = f"{self.spent:6.1%} step {self.state.step} epoch {self.state.epoch + 1} loss {self.loss:.3f}"
-        text += f" lr {self.lr:.2e} {self.speed:,.0f} tokens/s"
+        text += f" lr {self.learning_rate:.2e} {self.speed:,.0f} tokens/s"
         return text if self.score is None else f"{text} BLEU {self.score:.2f}"

@@ -48,23 +48,25 @@ class Recipe:
 
     steps: int | None = option(None, "Stop after this many updates.")
     minutes: float | None = option(None, "Stop after this many minutes; the learning rate schedule is scaled to fit.")
-    lr: float = option(1e-3, "Maximum learning rate.")
+    learning_rate: float = option(1e-3, "Maximum learning rate.")
     warmup: int = option(1000, "Updates until the learning rate reaches its maximum.")
-    schedule: str = option("cosine", "Decay of the learning rate after warmup: cosine, inverse-sqrt.")
+    lr_schedule: str = option("cosine", "Decay of the learning rate after warmup: cosine, inverse-sqrt.")
     label_smoothing: float = option(0.1, "Label smoothing (0: off).")
     weight_decay: float = option(0.01, "Weight decay of AdamW.")
-    clip: float = option(1.0, "Maximum norm of the gradient (gradient clipping).")
-    average: float = option(0.999, "Decay of the moving average of weights that becomes the model (0: no averaging).")
+    max_gradient_norm: float = option(1.0, "Maximum norm of the gradient (gradient clipping).")
+    average_decay: float = option(
+        0.999, "Decay of the moving average of weights that becomes the model (0: no averaging)."
+    )
 
-    every: int = option(1000, "Updates between checkpoints; each checkpoint is validated.")
-    report: int = option(100, "Updates between progress lines.")
+    checkpoint_every: int = option(1000, "Updates between checkpoints; each checkpoint is validated.")
+    log_every: int = option(100, "Updates between progress lines.")
     seed: int = option(1, "Random seed.")
     compile: bool = option(False, "Compile the model first: takes half a minute, then trains faster on a GPU.")
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.minutes is None):
             raise InputError("set the training budget: either --steps or --minutes")
-        for name, known in (("vocab", VOCABULARIES), ("schedule", SCHEDULES)):
+        for name, known in (("vocab", VOCABULARIES), ("lr_schedule", SCHEDULES)):
             if getattr(self, name) not in known:
                 raise UnknownName(name, getattr(self, name), known)
         for name in _POSITIVE:
@@ -82,7 +84,7 @@ class Recipe:
         known = [field.name for field in fields(cls)]
         for name in values:
             if name not in known:
-                raise UnknownName("recipe field", name, known)
+                raise UnknownName("field", name, known, owner="the recipe")
         return cls(**values)
 
     def identity(self) -> dict[str, Any]:
@@ -100,7 +102,8 @@ def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], path: Pat
 
 _POSITIVE = (
     *("vocab_size", "vocab_sentences", "encoder_layers", "decoder_layers", "width", "heads", "ffn", "max_tokens"),
-    *("max_ratio", "batch_tokens", "steps", "minutes", "lr", "warmup", "clip", "every", "report"),
+    *("max_ratio", "batch_tokens", "steps", "minutes", "learning_rate", "warmup", "max_gradient_norm"),
+    *("checkpoint_every", "log_every"),
 )
-_FRACTIONS = ("dropout", "label_smoothing", "average")
-_MAY_CHANGE = ("steps", "minutes", "every", "report", "compile")
+_FRACTIONS = ("dropout", "label_smoothing", "average_decay")
+_MAY_CHANGE = ("steps", "minutes", "checkpoint_every", "log_every", "compile")

@@ -20,9 +20,9 @@ import sentencepiece
 
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
-from mtloop.core.worker_pool import map_chunks
 from mtloop.nmt.training.token_rows import TokenRows
 from mtloop.text.reversible import detokenise, has_joiners, tokenise_reversibly
+from mtloop.text.worker_pool import map_chunks
 
 EOS, UNK, PAD = 0, 1, 2
 SPACE = "▁"  # SentencePiece's word boundary

@@ -49,7 +49,7 @@ class Trainer:
         self.recipe, self.model, self.path, self.validate = recipe, model, path, validate
         self.state = TrainingState()
         self._weights = weights(model)
-        self.average = MovingAverage(self._weights, recipe.average)
+        self.average = MovingAverage(self._weights, recipe.average_decay)
         self.best = {name: value.clone() for name, value in self.average.values.items()}
         self._identity = recipe.identity() | {"corpus": corpus.fingerprint()}
         self.batches = Batches(corpus, tokens=recipe.batch_tokens, seed=recipe.seed, device=device)
@@ -69,8 +69,8 @@ class Trainer:
         for batch in self._remaining_batches():
             meter.add(self._step(batch), batch.tokens)
             finished = self._spent() >= 1
-            due = finished or self.state.step % self.recipe.every == 0
-            if due or self.state.step % self.recipe.report == 0:
+            due = finished or self.state.step % self.recipe.checkpoint_every == 0
+            if due or self.state.step % self.recipe.log_every == 0:
                 yield self._progress(meter, due)
                 meter = Meter()
             if finished:
@@ -108,7 +108,7 @@ class Trainer:
         torch.manual_seed(self.recipe.seed * 1_000_003 + self.state.step)  # dropout then has no state to save
         loss = self._loss(batch)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self._weights.values(), self.recipe.clip)
+        torch.nn.utils.clip_grad_norm_(self._weights.values(), self.recipe.max_gradient_norm)
         for group in self._optimizer.param_groups:
             group["lr"] = self._learning_rate()
         self._optimizer.step()
@@ -123,7 +123,8 @@ class Trainer:
         """Return a progress report; if a checkpoint is due, first validate the averaged model and write it."""
         loss, speed = meter.read()
         if not math.isfinite(loss):
-            raise MtloopError(f"the loss is {loss} at step {self.state.step}; try a lower lr or a longer warmup")
+            advice = "try a lower learning rate or a longer warmup"
+            raise MtloopError(f"the loss is {loss} at step {self.state.step}; {advice}")
         score = self._validate() if due and self.validate is not None else None
         if due:
             self.save()

@@ -7,7 +7,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,6 @@ class BatchPolicy(ABC):
     """
 
     learned: tuple[str, ...] = ()
-    saved_names: ClassVar[Mapping[str, str]] = {}
-    """Keys in the saved state that differ from the name of the attribute."""
     bounded = True
     """Whether scores outside [0, 1] are refused."""
     needs_context = False
@@ -152,12 +150,12 @@ class BatchPolicy(ABC):
 
     def state(self) -> dict[str, JSON]:
         """The learned arrays as plain JSON."""
-        return {self.saved_names.get(name, name): np.asarray(getattr(self, name)).tolist() for name in self.learned}
+        return {name: np.asarray(getattr(self, name)).tolist() for name in self.learned}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore exactly what `state` returned."""
         for name in self.learned:
-            value = np.array(state[self.saved_names.get(name, name)], dtype=np.asarray(getattr(self, name)).dtype)
+            value = np.array(state[name], dtype=np.asarray(getattr(self, name)).dtype)
             setattr(self, name, value if value.ndim else value.item())
 
 
@@ -182,8 +180,8 @@ def softmax(logs: Array) -> Array:
 
 def argmax_random_ties(values: Array, rng: np.random.Generator) -> Indices:
     """The index of the highest value in each row; ties are broken at random."""
-    lots = np.where(values == values.max(axis=1, keepdims=True), rng.random(values.shape), -1.0)
-    indices: Indices = lots.argmax(axis=1)
+    tie_breakers = np.where(values == values.max(axis=1, keepdims=True), rng.random(values.shape), -1.0)
+    indices: Indices = tie_breakers.argmax(axis=1)
     return indices
 
 

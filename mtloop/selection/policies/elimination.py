@@ -17,7 +17,7 @@ class SuccessiveElimination(MeanScorePolicy):
 
     The bounds hold for every system and every number of ratings at the same time. They assume only that scores lie in
     [0, 1] (Audibert et al., 2009, with the error spent as 1/(n(n+1))): safe, but slow. The policy stops when no system
-    outside its top can be better than a system in the top by more than `indifference`.
+    outside its top can be better than a system in the top by more than `indifference`, on the scale 0 to 1.
     """
 
     has_stopping_rule = True
@@ -75,5 +75,7 @@ def check_stopping(top: int, confidence: float, indifference: float) -> None:
         raise InputError(f"the best {top} systems; expected at least 1")
     if not 0 < confidence < 1:
         raise InputError(f"confidence {confidence}; expected a number between 0 and 1, such as 0.95")
-    if not indifference >= 0:
-        raise InputError(f"indifference {indifference}; expected 0 or more")
+    if not 0 <= indifference < 1:
+        raise InputError(
+            f"indifference {indifference:g}; expected 0 or more and less than 1 (0.01 is one point of 100)"
+        )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,18 @@ from mtloop.core.errors import InputError
 from mtloop.selection.policies.batch_policy import Array, BatchChoice, BatchPolicy, sample_indices, softmax
 
 StepSize = Literal["fixed", "anytime"]
-Variant = Literal["paper", "mtol"]
+Variant = Literal["paper", "published"]
 
 
 class EWAF(BatchPolicy):
     """Rate every system; w_j <- w_j exp(-eta loss_j) with loss = -score. A missing or zero score changes no weight.
 
     `step_size` "fixed": eta = sqrt(8 ln J / horizon). "anytime": no horizon is needed; before iteration t the weights
-    are exp(eta_t x the sum of scores) with eta_t = sqrt(8 ln J / t). Variant "mtol" does the same as the published
+    are exp(eta_t x the sum of scores) with eta_t = sqrt(8 ln J / t). Variant "published" does the same as the published
     code: after iteration t, the weights are exp(eta_t x the sum of scores).
     """
 
     learned = ("sums_", "log_weights_", "time_")
-    saved_names: ClassVar[Mapping[str, str]] = {"log_weights_": "logs_"}
 
     def __init__(
         self,
@@ -39,7 +38,7 @@ class EWAF(BatchPolicy):
         super().__init__(systems, runs=runs)
         check_step_size(horizon, step_size, variant)
         self.horizon, self.step_size, self.variant = horizon, step_size, variant
-        self.bounded = variant != "mtol"
+        self.bounded = variant != "published"
         self.sums_, self.log_weights_ = np.zeros(self.shape), np.zeros(self.shape)
         self.time_ = np.zeros(runs, dtype=int)
 
@@ -55,7 +54,7 @@ class EWAF(BatchPolicy):
         self.time_ = self.time_ + rated
         gains = np.nan_to_num(scores, nan=0.0)
         self.sums_ = self.sums_ + gains
-        if self.variant == "mtol":
+        if self.variant == "published":
             self.log_weights_ = self._step_sizes(np.maximum(1, self.time_)) * self.sums_
         elif self.step_size == "anytime":
             self.log_weights_ = self._step_sizes(self.time_ + 1) * self.sums_
@@ -78,8 +77,8 @@ class EWAF(BatchPolicy):
 
 def check_step_size(horizon: int | None, step_size: str, variant: str) -> None:
     """Raise InputError for an unknown variant or step size, or for a fixed step size without a horizon."""
-    if variant not in ("paper", "mtol"):
-        raise InputError(f"variant is 'paper' or 'mtol', not {variant!r}")
+    if variant not in ("paper", "published"):
+        raise InputError(f"variant is 'paper' or 'published', not {variant!r}")
     if step_size not in ("fixed", "anytime"):
         raise InputError(f"step_size is 'fixed' or 'anytime', not {step_size!r}")
     if step_size == "fixed" and variant == "paper" and (horizon is None or horizon < 1):

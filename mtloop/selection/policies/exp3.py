@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,13 +15,12 @@ class EXP3(BatchPolicy):
     """Multiply the weight of the chosen system by exp(eta score / p), where p is the probability of its choice.
 
     `step_size` "fixed": eta = sqrt(2 ln J / (horizon J)). "anytime": before iteration t the weights are
-    exp(eta_t x the sum of score / p) with eta_t = sqrt(2 ln J / (t J)). Variant "mtol" does the same as the published
-    code: it divides by the probability that the system had after its previous draw. After iteration t it sets only the
-    weight of the drawn system to exp(eta_t x its sum); the other weights keep the eta of an earlier iteration.
+    exp(eta_t x the sum of score / p) with eta_t = sqrt(2 ln J / (t J)). Variant "published" does the same as the
+    published code: it divides by the probability that the system had after its previous draw. After iteration t it sets
+    only the weight of the drawn system to exp(eta_t x its sum); the other weights keep the eta of an earlier iteration.
     """
 
     learned = ("sums_", "log_weights_", "last_probabilities_", "time_")
-    saved_names: ClassVar[Mapping[str, str]] = {"log_weights_": "logs_", "last_probabilities_": "stale_"}
 
     def __init__(
         self,
@@ -36,7 +34,7 @@ class EXP3(BatchPolicy):
         super().__init__(systems, runs=runs)
         check_step_size(horizon, step_size, variant)
         self.horizon, self.step_size, self.variant = horizon, step_size, variant
-        self.bounded = variant != "mtol"
+        self.bounded = variant != "published"
         self.sums_, self.log_weights_ = np.zeros(self.shape), np.zeros(self.shape)
         self.time_ = np.zeros(runs, dtype=int)
         self.last_probabilities_ = np.full(self.shape, 1 / len(self.systems))
@@ -54,8 +52,8 @@ class EXP3(BatchPolicy):
         score = scores[cells]
         rated = ~np.isnan(score)
         self.time_ = self.time_ + rated
-        if self.variant == "mtol":
-            self._update_mtol(cells, np.where(rated, score, 0.0), rated)
+        if self.variant == "published":
+            self._update_published(cells, np.where(rated, score, 0.0), rated)
             return
         gain = np.divide(score, choice.probability, out=np.zeros(self.runs), where=rated)
         self.sums_[cells] += gain
@@ -72,7 +70,7 @@ class EXP3(BatchPolicy):
         averages: Array = self.sums_ / np.maximum(1, self.time_ - 1)[:, None]
         return averages
 
-    def _update_mtol(self, cells: tuple[np.ndarray, ...], score: Array, rated: np.ndarray) -> None:
+    def _update_published(self, cells: tuple[np.ndarray, ...], score: Array, rated: np.ndarray) -> None:
         self.sums_[cells] += score / self.last_probabilities_[cells]
         updated = self._step_sizes(np.maximum(1, self.time_)) * self.sums_[cells]
         self.log_weights_[cells] = np.where(rated, updated, self.log_weights_[cells])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,15 +23,18 @@ class LinUCB(MeanScorePolicy):
     """
 
     learned: tuple[str, ...] = (*MeanScorePolicy.learned, "inverses_", "weighted_features_", "feature_sums_")
-    saved_names: ClassVar[Mapping[str, str]] = {"weighted_features_": "told_", "feature_sums_": "seen_"}
     needs_context = True
 
-    def __init__(self, systems: Sequence[str], *, alpha: float = 0.5, ridge: float = 1.0, runs: int = 1) -> None:
+    def __init__(
+        self, systems: Sequence[str], *, alpha: float = 0.5, ridge_penalty: float = 1.0, runs: int = 1
+    ) -> None:
         super().__init__(systems, runs=runs)
-        if alpha < 0 or ridge <= 0:
-            raise InputError(f"alpha {alpha}, ridge {ridge}; expected 0 or more, and more than 0")
-        self.alpha, self.ridge = alpha, ridge
-        identity = np.eye(FEATURE_COUNT) / ridge
+        if alpha < 0 or ridge_penalty <= 0:
+            raise InputError(
+                f"alpha {alpha}, ridge_penalty {ridge_penalty}; expected alpha 0 or more, ridge_penalty more than 0"
+            )
+        self.alpha, self.ridge_penalty = alpha, ridge_penalty
+        identity = np.eye(FEATURE_COUNT) / ridge_penalty
         self.inverses_ = np.broadcast_to(identity, (*self.shape, FEATURE_COUNT, FEATURE_COUNT)).copy()
         self.weighted_features_ = np.zeros((*self.shape, FEATURE_COUNT))  # the sum of score x features
         self.feature_sums_ = np.zeros((*self.shape, FEATURE_COUNT))

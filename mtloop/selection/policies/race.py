@@ -22,14 +22,14 @@ class Race(BatchPolicy):
     """Find the best `top` systems with few ratings, and stop automatically.
 
     For each pair of a system in the top and one outside, the ratings so far (see `Evidence`) bound the probability
-    that the outsider is better by more than `indifference`. The bound is an anytime-valid p-value (a normal mixture),
-    so repeated tests do not weaken it. The sum of the bounds is the risk of the answer. The policy stops when the risk
-    is at most 1 - `confidence`. Until then it requests ratings of the systems whose part of the risk is more than half
-    of an equal share. It chooses the translation of the best system.
+    that the outsider is better by more than `indifference`, on the scale 0 to 1. The bound is an anytime-valid p-value
+    (a normal mixture), so repeated tests do not weaken it. The sum of the bounds is the risk of the answer. The policy
+    stops when the risk is at most 1 - `confidence`. Until then it requests ratings of the systems whose part of the
+    risk is more than half of an equal share. It chooses the translation of the best system.
 
-    The guarantee is asymptotic: it assumes that means of `least` or more ratings are normal. The risk is computed after
-    every `every` updates. With `horizon`, the guarantee is about the ranking after all these segments were rated.
-    Requested ratings that never arrive do not count as ratings.
+    The guarantee is asymptotic: it assumes that means of `min_ratings` or more ratings are normal. The risk is computed
+    after every `evaluation_interval` updates. With `horizon`, the guarantee is about the ranking after all these
+    segments were rated. Requested ratings that never arrive do not count as ratings.
     """
 
     has_stopping_rule = True
@@ -42,16 +42,18 @@ class Race(BatchPolicy):
         confidence: float = 0.95,
         indifference: float = 0.01,
         horizon: int | None = None,
-        least: int = 10,
-        every: int = 5,
+        min_ratings: int = 10,
+        evaluation_interval: int = 5,
         runs: int = 1,
     ) -> None:
         super().__init__(systems, runs=runs)
         check_stopping(top, confidence, indifference)
-        if least < 2 or every < 1:
-            raise InputError(f"least {least}, every {every}; expected least at least 2 and every at least 1")
+        if min_ratings < 2:
+            raise InputError(f"min_ratings {min_ratings}; expected 2 or more")
+        if evaluation_interval < 1:
+            raise InputError(f"evaluation_interval {evaluation_interval}; expected 1 or more")
         self.top, self.confidence, self.indifference = min(top, len(self.systems)), confidence, indifference
-        self.horizon, self.least, self.every = horizon, least, every
+        self.horizon, self.min_ratings, self.evaluation_interval = horizon, min_ratings, evaluation_interval
         self.evidence_ = [Evidence(len(self.systems), horizon) for _ in range(runs)]
         self.means_ = np.zeros(self.shape)
         self.to_rate_ = np.ones(self.shape, bool)
@@ -70,11 +72,11 @@ class Race(BatchPolicy):
                 never_rated = None if choice.never_rated is None else choice.never_rated[run]
                 evidence.add(choice.segments[run], scores[run], choice.asked[run], never_rated)
                 self.updates_[run] += 1
-                if self.updates_[run] % self.every == 0:
+                if self.updates_[run] % self.evaluation_interval == 0:
                     self._evaluate_run(run)
 
     def evaluate(self) -> None:
-        """Compute means, risks and stops now, without waiting for `every` updates."""
+        """Compute means, risks and stops now, without waiting for `evaluation_interval` updates."""
         for run, stop in enumerate(self.stops_):
             if stop is None:
                 self._evaluate_run(run)
@@ -93,7 +95,7 @@ class Race(BatchPolicy):
     def _evaluate_run(self, run: int) -> None:
         evidence = self.evidence_[run]
         rated = evidence.rated
-        waiting = (rated < self.least) & ~((rated == 0) & (evidence.asked >= MAX_UNANSWERED))
+        waiting = (rated < self.min_ratings) & ~((rated == 0) & (evidence.asked >= MAX_UNANSWERED))
         estimate = evidence.estimate()
         self.means_[run] = np.nan_to_num(estimate.means, nan=0.0)
         order = self.ranking(np.nan_to_num(estimate.means, nan=-np.inf))
@@ -120,22 +122,22 @@ class Race(BatchPolicy):
 
     def state(self) -> dict[str, JSON]:
         state: dict[str, Any] = {
-            "evidence": [evidence.state() for evidence in self.evidence_],
-            "means": self.means_.tolist(),
-            "asking": self.to_rate_.tolist(),
-            "stops": [None if stop is None else list(stop.best) for stop in self.stops_],
-            "since": self.updates_.tolist(),
+            "evidence_": [evidence.state() for evidence in self.evidence_],
+            "means_": self.means_.tolist(),
+            "to_rate_": self.to_rate_.tolist(),
+            "stops_": [None if stop is None else list(stop.best) for stop in self.stops_],
+            "updates_": self.updates_.tolist(),
         }
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.evidence_ = [Evidence(len(self.systems), self.horizon) for _ in range(self.runs)]
-        for evidence, saved in zip(self.evidence_, state["evidence"], strict=True):
+        for evidence, saved in zip(self.evidence_, state["evidence_"], strict=True):
             evidence.restore(saved["rows"], saved["asked"], saved["closed"])
-        self.means_, self.to_rate_ = np.array(state["means"]), np.array(state["asking"], bool)
-        self.updates_ = np.array(state["since"], dtype=int)
+        self.means_, self.to_rate_ = np.array(state["means_"]), np.array(state["to_rate_"], bool)
+        self.updates_ = np.array(state["updates_"], dtype=int)
         self.stops_ = [
-            None if best is None else Stop(tuple(best), self.confidence, self.indifference) for best in state["stops"]
+            None if best is None else Stop(tuple(best), self.confidence, self.indifference) for best in state["stops_"]
         ]
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
 from mtloop.core.conversion import convert
 from mtloop.core.errors import InputError, UnknownName
-from mtloop.core.types import JSON
-from mtloop.selection import EWAF, EXP3, UCB1, BatchPolicy, LinUCB, Race, SuccessiveElimination, Thompson
+from mtloop.core.keywords import keywords_of
+from mtloop.selection.policies.batch_policy import BatchPolicy
+from mtloop.selection.policies.elimination import SuccessiveElimination
+from mtloop.selection.policies.ewaf import EWAF
+from mtloop.selection.policies.exp3 import EXP3
+from mtloop.selection.policies.linucb import LinUCB
+from mtloop.selection.policies.race import Race
+from mtloop.selection.policies.thompson import Thompson
+from mtloop.selection.policies.ucb1 import UCB1
 
 GROUP = "mtloop.policies"  # the entry-point group through which plugins add policies
 POLICIES: dict[str, Callable[..., BatchPolicy]] = {
@@ -35,7 +41,7 @@ def has_stopping_rule(spec: str) -> bool:
 
 
 def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 1) -> BatchPolicy:
-    """Make a policy from its name and settings, such as `exp3` or `exp3:variant=mtol`.
+    """Make a policy from its name and settings, such as `exp3` or `exp3:variant=published`.
 
     `horizon` is the number of iterations, `runs` the number of parallel runs.
 
@@ -44,14 +50,22 @@ def make_policy(spec: str, systems: Sequence[str], *, horizon: int, runs: int = 
     """
     name, settings = parse_spec(spec)
     policy = _find(name)
-    defaults = _keywords(policy)
+    defaults = dict(keywords_of(policy))
     for key in settings:
         if key not in defaults or key in ("runs", "horizon"):
-            raise UnknownName(f"setting of policy {name}", key, defaults.keys() - {"runs", "horizon"})
+            raise UnknownName("setting", key, defaults.keys() - {"runs", "horizon"}, owner=f"policy {name}")
     keywords: dict[str, Any] = {key: convert(defaults[key], value, key) for key, value in settings.items()}
     if "horizon" in defaults:
         keywords["horizon"] = horizon
     return policy(systems, runs=runs, **keywords)
+
+
+def check_spec(spec: str) -> None:
+    """Raise InputError if `make_policy` would refuse the name or a setting. The systems need not be known.
+
+    >>> check_spec("race:top=1")
+    """
+    make_policy(spec, ("a", "b"), horizon=1)
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
@@ -72,11 +86,6 @@ def _find(name: str) -> Callable[..., BatchPolicy]:
     if name not in known:
         raise UnknownName("policy", name, known)
     return known[name]
-
-
-def _keywords(policy: Callable[..., BatchPolicy]) -> Mapping[str, JSON]:
-    parameters = inspect.signature(policy).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 @cache

@@ -13,7 +13,7 @@ HEADER = "x-api-key"
 
 
 class Access:
-    """Finds the owner of the key in a request. Nothing is cached, so a revoked key stops working at once."""
+    """Finds the owner of the key in a request. It reads the database each time; `RunAccess` has a cache."""
 
     def __init__(self, store: AccountStore) -> None:
         self._store = store

@@ -1,1 +1,1 @@
-"""The history of the schema, run by `Store.migrate`."""
+"""The history of the schema, run by `Database.migrate`."""

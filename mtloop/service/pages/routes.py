@@ -162,8 +162,8 @@ async def _task(here: Service, name: str) -> SharedTask | None:
 
 async def _board(here: Service, task: SharedTask, who: Participant | None) -> dict[str, Any]:
     shown = task.shows_results or (who is not None and who.organiser)
-    lines = leaderboard(task, await here.storage.tasks.entries(task)) if shown else []
-    return {"task": task, "shown": shown, "lines": lines, "viewer": who}
+    rows = leaderboard(task, await here.storage.tasks.entries(task)) if shown else []
+    return {"task": task, "shown": shown, "rows": rows, "viewer": who}
 
 
 async def _activity(here: Service) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Shared tasks: routes, rules, tables, store."""
+"""Shared tasks: the two rules (`submissions.py`), routes, tables, store."""

@@ -27,7 +27,7 @@ class TranslationBody(BaseModel):
     translation: str
 
 
-class ResultsBody(BaseModel):
+class TaskChangeBody(BaseModel):
     """What an organiser changes about a task. A field that is left out keeps its value."""
 
     model_config = _STRICT
@@ -41,7 +41,7 @@ class TaskBody(BaseModel):
     source_language: str
     target_language: str
     samples: int
-    passes: int
+    max_passes: int
     reward: str
 
 
@@ -84,7 +84,7 @@ def task_json(task: SharedTask) -> dict[str, Any]:
         "source_language": task.source_language,
         "target_language": task.target_language,
         "samples": task.samples,
-        "passes": task.max_passes,
+        "max_passes": task.max_passes,
         "reward": task.reward,
     }
 

@@ -74,12 +74,12 @@ class TaskFile:
             raise InputError(f"task name {self.name!r}: expected up to 80 letters, digits, dots, dashes or underscores")
         for step in self.preprocess:
             if step not in PREPROCESS:
-                raise UnknownName("preprocessing", step, PREPROCESS)
+                raise UnknownName("preprocessing step", step, PREPROCESS)
         for name in ("held_out", "blocks", "samples", "required_samples"):
             if getattr(self, name) < 0:
-                raise InputError(f"{name} = {getattr(self, name)}; expected 0 or more")
+                raise InputError(f"{name} is {getattr(self, name)}; expected 0 or more")
         if self.max_characters < 1:
-            raise InputError(f"max_characters = {self.max_characters}; expected at least 1")
+            raise InputError(f"max_characters is {self.max_characters}; expected 1 or more")
         make_noise(self.noise)
         sentence_reward(self.reward)
 
@@ -103,7 +103,7 @@ class TaskFile:
         if self.held_out_source and self.held_out_reference:
             yield from _line_pairs(self.held_out_source, self.held_out_reference)
         elif self.held_out_source or self.held_out_reference:
-            raise InputError("a held-out block in files of its own needs both: held_out_source and held_out_reference")
+            raise InputError("a separate held-out block needs two files: held_out_source and held_out_reference")
 
     def _data(self) -> Iterator[tuple[str, str]]:
         if self.data is not None:

@@ -23,7 +23,7 @@ class BlockScore:
 
     block: int
     bleu: float
-    sentence: float
+    sentence_score: float
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class LeaderboardRow:
     mean_reward: float
     regret: float | None
     bleu: float | None
-    sentence: float | None
+    sentence_score: float | None
     relative_bleu: float | None
-    relative_sentence: float | None
+    relative_sentence_score: float | None
 
 
 def leaderboard(task: SharedTask, entries: Iterable[Entry]) -> list[LeaderboardRow]:
@@ -104,7 +104,7 @@ def _row(task: SharedTask, entry: Entry, rank: int) -> LeaderboardRow:
         progress.mean_reward,
         progress.mean_regret if task.has_oracle and progress.position else None,
         last.bleu if last else None,
-        last.sentence if last else None,
+        last.sentence_score if last else None,
         last.bleu - first.bleu if both and first and last else None,
-        last.sentence - first.sentence if both and first and last else None,
+        last.sentence_score - first.sentence_score if both and first and last else None,
     )

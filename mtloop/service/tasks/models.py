@@ -81,7 +81,7 @@ class RunProgress:
 
     @property
     def pending(self) -> PassPosition:
-        """Where the next sentence stands."""
+        """The position of the next sentence."""
         return PassPosition(self.pass_number, self.position)
 
     @property

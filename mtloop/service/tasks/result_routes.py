@@ -1,4 +1,4 @@
-"""Routes of results: leaderboards for everyone, curves for the owner of a run, changes by organisers."""
+"""Routes of results: leaderboards for everyone, curves for the owner of a run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from mtloop.service.http import json_response, read_body
+from mtloop.service.http import json_response
 from mtloop.service.problems import (
-    NOT_ORGANISER,
     RESULTS_HIDDEN,
     UNKNOWN_RUN,
     UNKNOWN_TASK,
@@ -18,10 +17,9 @@ from mtloop.service.problems import (
     documented,
 )
 from mtloop.service.state import Service, service
-from mtloop.service.tasks.bodies import ResultsBody
 from mtloop.service.tasks.leaderboard import LeaderboardRow, block_scores, leaderboard, running_averages
 from mtloop.service.tasks.models import Run, SharedTask
-from mtloop.service.tasks.run_routes import ALWAYS, WITH_BODY, body_of
+from mtloop.service.tasks.run_routes import ALWAYS
 
 router = APIRouter(prefix="/v1", tags=["results"])
 
@@ -30,8 +28,8 @@ class LeaderboardBody(BaseModel):
     """`rank` is null for a run that does not have the required samples yet."""
 
     task: str
-    required: int
-    lines: list[dict[str, Any]]
+    required_samples: int
+    rows: list[dict[str, Any]]
 
 
 class CurvesBody(BaseModel):
@@ -54,7 +52,7 @@ async def show_leaderboard(task: str, request: Request) -> Response:
     if not found.shows_results and not participant.organiser:
         raise ProblemError(RESULTS_HIDDEN)
     rows = [row_json(row) for row in leaderboard(found, await here.storage.tasks.entries(found))]
-    return json_response({"task": found.name, "required": found.required_samples, "lines": rows})
+    return json_response({"task": found.name, "required_samples": found.required_samples, "rows": rows})
 
 
 @router.get("/runs/{run}/curves", response_model=CurvesBody, responses=documented(*ALWAYS, UNKNOWN_RUN, RESULTS_HIDDEN))
@@ -68,26 +66,8 @@ async def show_curves(run: str, request: Request) -> Response:
     return json_response({"passes": await curves(here, found.run, found.task)})
 
 
-@router.patch(
-    "/tasks/{task}",
-    status_code=204,
-    responses=documented(*ALWAYS, *WITH_BODY, NOT_ORGANISER),
-    openapi_extra=body_of(ResultsBody),
-)
-async def change_task(task: str, request: Request) -> Response:
-    """For organisers: open or hide results, stop or resume a task."""
-    here = service(request)
-    await here.limits.charge((await here.access.organiser(request)).id)
-    body = await read_body(request, ResultsBody, here.settings.max_body)
-    found = await here.run_access.task(task)
-    changes = {name: value for name, value in body.model_dump().items() if value is not None}
-    if changes:
-        await here.storage.tasks.change_task(found.name, **changes)
-    return Response(status_code=204)
-
-
 def row_json(row: LeaderboardRow) -> dict[str, Any]:
-    """A row of the public leaderboard, without the run's id, which only its owner may know."""
+    """A row of the public leaderboard. The run's id is left out: only its owner may see it."""
     body = asdict(row)
     del body["run"]
     return {"pass" if name == "pass_number" else name: value for name, value in body.items()}

@@ -163,7 +163,7 @@ async def translate(run: str, request: Request) -> Response:
     responses=documented(*ALWAYS, UNKNOWN_RUN, NO_MORE_PASSES, UNFINISHED_PASS, TASK_STOPPED),
 )
 async def start_pass(run: str, request: Request) -> Response:
-    """Start the next pass: of a mock task at any time, of a dev task when the current pass is finished."""
+    """Start the next pass, up to the task's limit: of a mock task at any time, of a dev task after the current pass."""
     here = service(request)
     found = await _fresh_run(here, request, run)
     task = found.task

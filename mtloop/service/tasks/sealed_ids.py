@@ -42,7 +42,7 @@ def seal(key: bytes, at: PassPosition) -> str:
 
 
 def unseal(key: bytes, text: str) -> PassPosition | None:
-    """The position that an id stands for. None if the id is not one of this run's."""
+    """The position of an id, or None if this run has no such id."""
     try:
         raw = base64.b64decode(text.encode() + b"==", altchars=b"-_", validate=True)
     except (binascii.Error, UnicodeEncodeError):

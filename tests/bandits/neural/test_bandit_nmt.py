@@ -60,7 +60,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("control", [False, True])
-def test_the_contract(small: Marian, scope: str, control: bool) -> None:
+def test_learner_contract(small: Marian, scope: str, control: bool) -> None:
     annealing = Annealing(8, annealing_start=0.5, annealing_decay=0.9)
     check_learner(lambda: learner(small, scope, control=control, annealing=annealing), SEGMENTS, reward_of)
 
@@ -124,7 +124,7 @@ def likelihood(system: BanditNMT, proposal: Proposal) -> float:
         ({"memo": {"draw": 1, "rewards": 0, "tokens": [1], "temperature": 1.0}}, Reward(0.5), "unknown proposal"),
         ({"memo": {"draw": 1, "rewards": 0, "tokens": [10**9], "temperature": 1.0}}, Reward(0.5), "unknown proposal"),
         ({"memo": {}}, Reward(0.5), "not drawn"),
-        ({}, PostEdit("Speichern"), "learns from rewards, not from PostEdit"),
+        ({}, PostEdit("Speichern"), "learns from rewards, not from post-edits"),
     ],
 )
 def test_a_rejected_reward_changes_nothing(

@@ -10,7 +10,7 @@ from helpers.tiny_marian import write_tiny
 
 from mtloop.bandits.neural.annealing import Annealing
 from mtloop.bandits.neural.expected_loss import clip_lesson, expected_loss
-from mtloop.bandits.statistical.control_variate import Rewards
+from mtloop.bandits.reward_mean import RewardMean
 from mtloop.core import InputError
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Marian
@@ -117,7 +117,7 @@ def test_the_whole_gradient_is_clipped_to_one_norm(small: Marian) -> None:
 
 
 def test_without_control_the_advantage_is_the_reward() -> None:
-    rewards = Rewards()
+    rewards = RewardMean()
     assert [rewards.advantage(value) for value in (0.2, 0.9)] == [0.2, 0.9]
     assert rewards.count_ == 2
 

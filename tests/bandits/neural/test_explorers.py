@@ -33,8 +33,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("nmt-el-cv", {"optimiser": "adam", "learning_rate": 0.01, "scope": "lora"}),
     ("nmt-el", {"dropout": 0.5, "exploration": 0.5, "top_k": 20, "top_p": 0.9, "temperature": 1.0}),
     ("nmt-reinforce", {"dropout": 0.2, "scope": "bias", "kl_weight": 0.5}),
-    ("nmt-el-recall", {"baseline": "ridge", "exploration": 0.5}),
-    ("nmt-el-recall", {"baseline": "critic", "scope": "bias"}),
+    ("nmt-el-recall", {"reward_baseline": "ridge", "exploration": 0.5}),
+    ("nmt-el-recall", {"reward_baseline": "critic", "scope": "bias"}),
     ("nmt-szo", {"scope": "top", "perturbation_scale": 0.02}),
     ("nmt-szo", {"optimiser": "sgd", "learning_rate": 0.01}),
 ]
@@ -56,7 +56,7 @@ def variant_name(variant: tuple[str, dict[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=variant_name)
-def test_the_contract(small: Marian, variant: tuple[str, dict[str, Any]]) -> None:
+def test_learner_contract(small: Marian, variant: tuple[str, dict[str, Any]]) -> None:
     method, settings = variant
     check_learner(lambda: make_learner(method, small, settings), SEGMENTS, reward_of)
 
@@ -216,7 +216,7 @@ def test_zeroth_order_estimates_the_gradient(small: Marian) -> None:
         _, u = directions(scope, seed)
         assert u is not None
         reward = float(slope @ (0.5 * u))  # may be outside 0 to 1: a lesson does not check the range
-        proposal = Proposal(SEGMENTS[0], "", memo={"draw": seed, "spread": 0.5})
+        proposal = Proposal(SEGMENTS[0], "", memo={"draw": seed, "perturbation_scale": 0.5})
         lesson, _ = explorer.lesson(scope, LengthLimits(), RewardedProposal(proposal, reward, 0.0, lambda: EMPTY))
         total += lesson.error[0]
     assert float(total[5] / 2000) == pytest.approx(-0.3, abs=0.05)
@@ -240,9 +240,9 @@ def test_the_perturbation_scale_is_annealed_and_the_model_does_not_change(small:
     explorer = ZerothOrder(perturbation_scale=0.3)
     system = BanditNMT(make_scope(small, "top", 0.1), explorer, method="nmt-szo", annealing=annealing)
     before = {name: small.weights[name].clone() for name in system.scope.names}
-    assert system.propose(SEGMENTS[0]).memo["spread"] == 0.3
+    assert system.propose(SEGMENTS[0]).memo["perturbation_scale"] == 0.3
     system.draw_log_.rewards_.count_ = 1000
-    assert system.propose(SEGMENTS[0]).memo["spread"] == pytest.approx(0.003)
+    assert system.propose(SEGMENTS[0]).memo["perturbation_scale"] == pytest.approx(0.003)
     assert all(torch.equal(before[name], small.weights[name]) for name in before)
 
 
@@ -263,7 +263,7 @@ def test_the_perturbation_scale_is_annealed_and_the_model_does_not_change(small:
         ("nmt-reinforce", {"critic_learning_rate": 0.0}, "critic_learning_rate"),
         ("nmt-szo", {"scope": "full"}, "bias, top, fixed"),
         ("nmt-szo", {"perturbation_scale": 0.0}, "perturbation_scale"),
-        ("nmt-szo", {"dropout": 0.5}, "unknown setting of method nmt-szo 'dropout'"),
+        ("nmt-szo", {"dropout": 0.5}, "method nmt-szo has no setting 'dropout'"),
     ],
 )
 def test_invalid_settings_raise_an_input_error(

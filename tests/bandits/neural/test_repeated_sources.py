@@ -109,7 +109,7 @@ def test_rewards_are_recorded_after_annealing_has_ended(small: Marian) -> None:
 
 @pytest.mark.parametrize("baseline", ["mean", "ridge", "critic"])
 def test_a_resumed_learner_is_bit_identical(small: Marian, tmp_path: Path, baseline: str) -> None:
-    stayed, resumed = (made(small, learning_rate=0.01, baseline=baseline) for _ in range(2))
+    stayed, resumed = (made(small, learning_rate=0.01, reward_baseline=baseline) for _ in range(2))
     segments = [Segment(str(i), demo_pairs()[i % 3][0]) for i in range(9)]
 
     def learn_late(system: BanditNMT, some: list[Segment]) -> list[str]:
@@ -129,9 +129,9 @@ def test_a_resumed_learner_is_bit_identical(small: Marian, tmp_path: Path, basel
 
 
 def test_a_snapshot_with_another_baseline_is_rejected(small: Marian, tmp_path: Path) -> None:
-    made(small, baseline="mean").save(tmp_path)
+    made(small, reward_baseline="mean").save(tmp_path)
     with pytest.raises(InputError, match="other settings"):
-        made(small, baseline="ridge").load(tmp_path)
+        made(small, reward_baseline="ridge").load(tmp_path)
 
 
 def test_only_sampled_translations_have_a_propensity(small: Marian) -> None:
@@ -155,8 +155,8 @@ def test_a_reward_history_is_restored(lines: list[tuple[int, list[int], float]])
 
 
 def test_an_unknown_baseline_lists_the_known_ones(small: Marian) -> None:
-    with pytest.raises(UnknownName, match="ridge"):
-        made(small, baseline="rigde")
+    with pytest.raises(UnknownName, match="there is no reward_baseline 'rigde'; did you mean 'ridge'"):
+        made(small, reward_baseline="rigde")
 
 
 @pytest.mark.parametrize("settings", [{"accept_reward": 1.5}, {"accept_reward": -0.1}, {"beam_size": 0}])

@@ -62,13 +62,13 @@ def test_sampling_finds_the_better_translation(
     assert probability(trained(two_armed, method, STEPS, settings), RIGHT) > least
 
 
-def test_truncated_sampling_finds_it(two_armed: Marian) -> None:
+def test_truncated_sampling_finds_the_better_translation(two_armed: Marian) -> None:
     """Nothing outside the nucleus is sampled or learned, so the test compares the two translations only."""
     system = trained(two_armed, "nmt-el-cv", STEPS, {"learning_rate": 0.05, "top_p": 0.9})
     assert probability(system, RIGHT) > 5 * probability(system, WRONG)
 
 
-def test_perturbing_the_output_bias_finds_it(two_armed: Marian) -> None:
+def test_perturbing_the_output_bias_finds_the_better_translation(two_armed: Marian) -> None:
     system = trained(two_armed, "nmt-szo", PERTURBATIONS, {"learning_rate": 0.02, "perturbation_scale": 0.3})
     assert probability(system, RIGHT) > 1.5 * probability(system, WRONG)
     assert system._translator().propose(Segment("1", SOURCE)).text == RIGHT

@@ -51,18 +51,18 @@ def test_a_word_vocabulary_is_reversible(words: Marian) -> None:
     assert ids == Trained.load(words.folder / "source.spm").encode([source]).flat.tolist()
 
 
-def test_training_learned_something(words: Marian) -> None:
+def test_the_trained_model_reproduces_a_quarter_of_the_pairs(words: Marian) -> None:
     learner = make_learner("wnmt-baseline", words, {})
     right = [learner.propose(Segment("", source)).text == target for source, target in known_pairs()]
     assert sum(right) > len(right) / 4
 
 
 @pytest.mark.parametrize("method", ["wnmt-el", "wnmt-baseline"])
-def test_the_contract(words: Marian, smt: Path, method: str) -> None:
+def test_learner_contract(words: Marian, smt: Path, method: str) -> None:
     check_learner(lambda: make_learner(method, words, {"lexicon": str(smt)}), SEGMENTS, reward_of)
 
 
-def test_the_contract_of_the_table_alone(smt: Path) -> None:
+def test_learner_contract_of_the_lexical_table(smt: Path) -> None:
     check_learner(lambda: make_learner("lexical", BackgroundModel.open(smt)), SEGMENTS, reward_of)
 
 

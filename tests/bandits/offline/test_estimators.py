@@ -62,7 +62,7 @@ def test_by_hand() -> None:
     assert doubly_controlled(replace(predicted, control=0.5)).value == pytest.approx(expected)
 
 
-def test_raising_all_probabilities_pays_only_without_reweighting() -> None:
+def test_raising_all_probabilities_improves_only_the_estimate_without_reweighting() -> None:
     """The known defect of inverse propensity scoring: any reward above 0 makes its translation more likely."""
     batch = LoggedBatch(np.zeros(4), np.array([0.9, 0.8, 0.9, 0.8]))
     assert ips(batch).logged.sum() > 0

@@ -172,7 +172,7 @@ def test_a_gradient_that_is_nan_makes_no_update(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch_size": 1}, "batch_size must be 2 or more"),
+        ({"batch_size": 1}, "batch_size is 1; expected 2 or more"),
         ({"epochs": 0}, "epochs is 0"),
         ({"max_weight": -1.0}, "max_weight is -1"),
         ({"max_gradient_norm": math.nan}, "max_gradient_norm is nan"),

@@ -52,7 +52,7 @@ def learner(base: BackgroundModel, method: str = "smt-el-cv", **settings: Any) -
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_contract(base: BackgroundModel, method: str) -> None:
+def test_learner_contract(base: BackgroundModel, method: str) -> None:
     check_learner(lambda: learner(base, method), SEGMENTS, reward_of)
 
 
@@ -107,7 +107,7 @@ def test_perturbed_weights_are_restored(base: BackgroundModel) -> None:
         ({"memo": {"draw": 1, "rewards": 0, "direction": [1.0] * 7, "signature": 1}}, Reward(0.5), "unknown proposal"),
         ({"system": "another", "memo": {}}, Reward(0.5), "unknown proposal"),
         ({"memo": {}}, Reward(0.5), "not drawn"),
-        ({}, PostEdit("Öffnen"), "learns from rewards, not from PostEdit"),
+        ({}, PostEdit("Öffnen"), "learns from rewards, not from post-edits"),
     ],
 )
 @pytest.mark.parametrize("method", ["smt-el-cv-adam", "smt-szo-cv-adam"])

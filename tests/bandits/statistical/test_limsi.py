@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from helpers.tiny_smt import known_pairs, stream_pairs
 
+from mtloop.bandits.ridge import Ridge
 from mtloop.bandits.statistical.bandit_smt import vector_of
-from mtloop.bandits.statistical.limsi import Limsi, Ridge, candidate_features
+from mtloop.bandits.statistical.limsi import Limsi, candidate_features
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
 from mtloop.methods.registry import make_learner
@@ -40,7 +41,7 @@ def reward_of(proposal: Proposal) -> Reward:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_contract(base: BackgroundModel, method: str) -> None:
+def test_learner_contract(base: BackgroundModel, method: str) -> None:
     check_learner(lambda: learner(base, method), SEGMENTS, reward_of)
 
 
@@ -122,7 +123,7 @@ def test_rejected_rewards(base: BackgroundModel, method: str) -> None:
     system = learner(base, method)
     proposal = system.propose(SEGMENTS[0])
     assert system.learn(proposal, Reward(math.nan)).rejected == "reward out of range"
-    assert system.learn(proposal, PostEdit("x")).rejected == "learns from rewards, not from PostEdit"
+    assert system.learn(proposal, PostEdit("x")).rejected == "learns from rewards, not from post-edits"
     assert system.learn(Proposal(SEGMENTS[0], "x"), Reward(0.5)).rejected == "unknown proposal"
     assert system.learn(system.propose(Segment("1", "")), Reward(0.5)).rejected == "not drawn"
     assert system.counts_.sum() == 0

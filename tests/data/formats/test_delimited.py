@@ -137,7 +137,7 @@ def test_parse_columns() -> None:
     [
         ("source", "is not ROLE=NAME; try: source=English"),
         ("source=a,source=b", "source is given twice"),
-        ("sources=a", "unknown column role 'sources'; did you mean 'source'"),
+        ("sources=a", "there is no column role 'sources'; did you mean 'source'"),
     ],
 )
 def test_parse_columns_refuses(text: str, message: str) -> None:

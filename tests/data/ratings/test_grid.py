@@ -36,9 +36,9 @@ def test_segment_scores(ratings: Ratings) -> None:
 
 
 def test_unknown_names(ratings: Ratings) -> None:
-    with pytest.raises(UnknownName, match="unknown segment '3'; known: 1, 2"):
+    with pytest.raises(UnknownName, match="there is no segment '3'; known: 1, 2"):
         ratings.segment_scores("3")
-    with pytest.raises(UnknownName, match=r"unknown system 'OPO.1'; .*known: HUMAN-A, OPPO.1"):
+    with pytest.raises(UnknownName, match=r"there is no system 'OPO.1'; .*known: HUMAN-A, OPPO.1"):
         ratings.only(["OPO.1"])
 
 

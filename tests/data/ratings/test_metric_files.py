@@ -130,7 +130,7 @@ def test_different_system_names_need_a_mapping(join) -> None:
     )
     mapped = join(human, metric_file(), names={"HUMAN-C": "Human-A.0"})
     assert mapped.metrics["chrF"][0, 1] == 21
-    with pytest.raises(InputError, match="unknown system in the metric file 'HUMAN-P'"):
+    with pytest.raises(InputError, match="the metric file has no system 'HUMAN-P'"):
         join(human, metric_file(), names={"HUMAN-C": "HUMAN-P"})
 
 
@@ -171,8 +171,8 @@ def test_a_metric_file_without_human_scores(write) -> None:
 @pytest.mark.parametrize(
     ("extra", "choices", "message"),
     [
-        ("chrF\tde-en\ttest20\ttest20\ta\tnews.7\t1\t1\n", {}, "choose the language pair from: de-en, en-de"),
-        ("", {"lp": "fr-en"}, "choose the language pair from: en-de"),
+        ("chrF\tde-en\ttest20\ttest20\ta\tnews.7\t1\t1\n", {}, "choose one with --language-pair: de-en, en-de"),
+        ("", {"language_pair": "fr-en"}, "choose one with --language-pair: en-de"),
         ("", {"reference": "testZ"}, "choose the reference from: test20"),
         (
             "chrF\ten-de\ttest20\ttest20\ta\tnews.7\tone\t1\n",

@@ -37,7 +37,7 @@ def test_refused(content: str, message: str, write) -> None:
 
 
 def test_an_unknown_score(write) -> None:
-    with pytest.raises(InputError, match="unknown score 'zz'; did you mean 'z'"):
+    with pytest.raises(InputError, match="there is no score 'zz'; did you mean 'z'"):
         read_ranking(write("sys.csv", WMT20), score="zz")
 
 

@@ -110,9 +110,9 @@ def test_several_language_pairs(write) -> None:
         InputError, match=r":3: several language pairs \(en-de, en-fr\); choose one with --language-pair"
     ):
         read_ratings(write("long.tsv", table))
-    assert read_ratings(write("long.tsv", table), lp="en-fr").segment_scores("1") == {"a": 3.0}
-    with pytest.raises(InputError, match="no rows of 'en-it'; the file has: en-de, en-fr"):
-        read_ratings(write("long.tsv", table), lp="en-it")
+    assert read_ratings(write("long.tsv", table), language_pair="en-fr").segment_scores("1") == {"a": 3.0}
+    with pytest.raises(InputError, match="no rows of --language-pair 'en-it'; the file has: en-de, en-fr"):
+        read_ratings(write("long.tsv", table), language_pair="en-it")
 
 
 LONG_HEAD = "system\tsegment\tscore\tcomet\n"
@@ -149,7 +149,7 @@ def test_refused(name: str, content: str, message: str, write) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "score", "message"),
     [
-        ("da.csv", DA, "zz", "unknown score 'zz'; did you mean 'z'?"),
+        ("da.csv", DA, "zz", "there is no score 'zz'; did you mean 'z'?"),
         ("mqm.tsv", MQM, "z", "MQM files have only one score; remove score='z'"),
         ("long.tsv", LONG, "stars", "no column 'stars'"),
     ],

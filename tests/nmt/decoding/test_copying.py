@@ -44,7 +44,7 @@ def test_a_name_gets_a_bonus_from_the_start_and_a_plain_word_does_not() -> None:
     assert copied(CopyModel(), "open file") == []
 
 
-def test_translators_decide_which_words_are_copied() -> None:
+def test_corrections_decide_which_words_are_copied() -> None:
     """A name is copied after one correction, and no longer copied after several translations."""
     copying, text = CopyModel(), "the Flash player"
     assert copied(copying, text) == []

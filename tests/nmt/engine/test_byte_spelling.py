@@ -75,7 +75,7 @@ def test_a_typed_prefix_with_other_characters_is_completed(source: str, prefix: 
     assert len(text.split()) > len(prefix.split())
 
 
-def test_a_correction_of_such_a_character_is_learned() -> None:
+def test_a_correction_to_another_character_is_learned() -> None:
     learner = make_learner(DEFAULT_METHOD, Marian.load(find_model("en-de")))
     pairs = (
         ("Choose File — Open.", "Wählen Sie Datei → Öffnen."),

@@ -40,7 +40,7 @@ def test_ids_and_texts_are_those_of_the_hub_tokenizer(tiny: Tiny, marian: Marian
             assert marian.target.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
-def test_logits(tiny: Tiny, marian: Marian) -> None:
+def test_logits_equal_those_of_transformers(tiny: Tiny, marian: Marian) -> None:
     for source, target in PAIRS[:10]:
         ids, wanted = marian.source.encode(source), marian.target.encode(target)
         with torch.no_grad():
@@ -50,7 +50,7 @@ def test_logits(tiny: Tiny, marian: Marian) -> None:
 
 
 @pytest.mark.parametrize("beams", [1, 4])
-def test_the_tokens_of_generate(tiny: Tiny, marian: Marian, beams: int) -> None:
+def test_beam_search_equals_generate_of_transformers(tiny: Tiny, marian: Marian, beams: int) -> None:
     ended = 0
     for source, _ in PAIRS[:40]:
         ids = marian.source.encode(source)
@@ -62,7 +62,7 @@ def test_the_tokens_of_generate(tiny: Tiny, marian: Marian, beams: int) -> None:
     assert ended > 5, "the test must see sentences that end"
 
 
-def test_gradients(tiny: Tiny, marian: Marian) -> None:
+def test_gradients_equal_those_of_transformers(tiny: Tiny, marian: Marian) -> None:
     """For every tensor: the full gradient, and its norm from the factored form."""
     ids, wanted = marian.source.encode(PAIRS[4][0]), marian.target.encode(PAIRS[4][1])
     tiny[1].zero_grad()

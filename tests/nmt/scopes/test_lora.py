@@ -47,13 +47,13 @@ def copies(scope: Lora) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("bias_learning_rate", [0.0, 0.1])
-def test_it_fulfils_the_learner_contract(small: Marian, bias_learning_rate: float) -> None:
+def test_learner_contract(small: Marian, bias_learning_rate: float) -> None:
     segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
     targets = dict(PAIRS)
     check_learner(lambda: learner(small, bias_learning_rate), segments, lambda p: PostEdit(targets[p.segment.source]))
 
 
-def test_it_starts_as_the_base(small: Marian) -> None:
+def test_a_new_lora_translates_as_the_base(small: Marian) -> None:
     scope = Lora(small, rank=4)
     assert scope.model is small
     step(scope, PAIRS[3])
@@ -70,7 +70,7 @@ def test_the_loss_of_a_learned_pair_decreases(small: Marian, bias_learning_rate:
     assert forward_pass(system.model, ids, wanted, frozenset(), system.scope.extra_bias).loss < before
 
 
-def test_it_translates_as_corrected_the_next_time(small: Marian) -> None:
+def test_a_corrected_segment_is_translated_as_corrected(small: Marian) -> None:
     system = AdaptiveNMT(
         Lora(small, learning_rate=0.1, bias_learning_rate=1.0, rank=16),
         method="lora",
@@ -111,7 +111,7 @@ def autograd_step(scope: Lora, theirs: MarianMTModel, pair: tuple[str, str]) -> 
     return moved
 
 
-def test_its_steps_are_those_of_autograd(tiny: tuple[Path, MarianMTModel], marian: Marian) -> None:
+def test_steps_equal_those_of_autograd(tiny: tuple[Path, MarianMTModel], marian: Marian) -> None:
     """Also within a lesson, where the offsets are separate from the base, and after a commit."""
     scope = Lora(marian, learning_rate=LEARNING_RATE, rank=4)
     for number, pair in enumerate([PAIRS[0], PAIRS[0], PAIRS[1], PAIRS[2]]):

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("transformers")
 
 import torch
+from helpers.toy_training import toy_pairs
 from safetensors.torch import load_file
 from transformers import MarianMTModel, MarianTokenizer
 
@@ -20,14 +21,14 @@ from mtloop.nmt.training import Job, SeenWords
 from mtloop.nmt.training.model_folder import WEIGHTS_FILE
 
 Make = Callable[..., Job]
-Toys = Callable[..., list[tuple[str, str]]]
 
 
-def test_the_model_learns(make_job: Make, toy_pairs: Toys) -> None:
+def test_the_model_learns(make_job: Make) -> None:
     lines: list[str] = []
     valid = toy_pairs(30, seed=1)
-    easy = {"width": 64, "ffn": 128, "lr": 5e-3, "warmup": 30, "dropout": 0.0, "label_smoothing": 0.0, "average": 0.9}
-    job = make_job(**easy, steps=200, every=200, report=25, valid=valid, log=lines.append)
+    easy = {"width": 64, "ffn": 128, "learning_rate": 5e-3, "warmup": 30}
+    easy |= {"dropout": 0.0, "label_smoothing": 0.0, "average_decay": 0.9}
+    job = make_job(**easy, steps=200, checkpoint_every=200, log_every=25, valid=valid, log=lines.append)
     scores = job.run()
     losses = [float(line.split(" loss ")[1].split()[0]) for line in lines if " loss " in line]
     assert losses[-1] < losses[0] / 2
@@ -48,7 +49,7 @@ def _kill_at(step: int) -> Callable[[str], None]:
     return log
 
 
-def test_a_resumed_run_equals_an_uninterrupted_one(make_job: Make, toy_pairs: Toys, tmp_path: Path) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one(make_job: Make, tmp_path: Path) -> None:
     whole = make_job(valid=toy_pairs(5, seed=1), out=tmp_path / "whole")
     whole.run()
     killed = replace(whole, out=tmp_path / "killed", log=_kill_at(6))  # two steps after a checkpoint
@@ -68,8 +69,8 @@ def test_a_resumed_run_equals_an_uninterrupted_one(make_job: Make, toy_pairs: To
 def test_resuming_with_another_recipe_is_refused(make_job: Make) -> None:
     job = make_job(steps=4)
     job.run()
-    with pytest.raises(InputError, match=r"lr was 0.01 in this training run and is 0.02 now"):
-        replace(job, resume=True, recipe=replace(job.recipe, lr=0.02)).run()
+    with pytest.raises(InputError, match=r"learning_rate was 0.01 in this training run and is 0.02 now"):
+        replace(job, resume=True, recipe=replace(job.recipe, learning_rate=0.02)).run()
 
 
 def test_resuming_with_more_steps(make_job: Make) -> None:
@@ -117,11 +118,11 @@ def test_unknown_words_get_the_unknown_token(make_job: Make) -> None:
     assert tokenizer("red zebra").input_ids[1:] == [tokenizer.unk_token_id, tokenizer.eos_token_id]
 
 
-def test_model_card_and_seen_words(make_job: Make, toy_pairs: Toys) -> None:
+def test_model_card_and_seen_words(make_job: Make) -> None:
     job = make_job(steps=2, tests={"toys": toy_pairs(3)}, about="Toys, in the public domain.")
     job.run()
     card = (job.out / "README.md").read_text()
-    for part in ("Toys, in the public domain.", "| toys |", "| lr | 0.01 |", "1 encoder", "300 pairs"):
+    for part in ("Toys, in the public domain.", "| toys |", "| learning_rate | 0.01 |", "1 encoder", "300 pairs"):
         assert part in card
     seen = SeenWords.load(job.out / "seen-words.npy")
     assert "Katze" in seen

@@ -71,14 +71,14 @@ def published_exp3(systems: int, draws: list[int], rewards: list[float]) -> list
 
 def test_mtol_is_the_published_update_on_a_fixed_sequence_of_draws() -> None:
     draws, rewards = [0, 1, 0, 2, 2, 1, 0, 0, 3, 1], [0.8, 0.5, 0.0, 1.0, 0.3, 0.9, 0.7, 0.2, 0.6, 0.4]
-    policy = EXP3(["a", "b", "c", "d"], variant="mtol")
+    policy = EXP3(["a", "b", "c", "d"], variant="published")
     for arm, reward in zip(draws, rewards, strict=True):
         policy.update(Choice("abcd"[arm], 0.25), {"abcd"[arm]: reward})
     assert list(policy.weights().values()) == pytest.approx(published_exp3(4, draws, rewards), abs=1e-12)
 
 
 def test_mtol_ewaf_applies_the_shrinking_step_size_to_the_whole_sum() -> None:
-    policy = EWAF(["a", "b"], variant="mtol")
+    policy = EWAF(["a", "b"], variant="published")
     for scores in ({"a": 0.9, "b": 0.3}, {"a": 0.1, "b": 0.4}):
         policy.update(Choice("a", 0.5), scores)
     eta = math.sqrt(8 * math.log(2) / 2)
@@ -182,4 +182,4 @@ def test_invalid_settings_are_refused(settings: dict[str, object]) -> None:
 def test_the_paper_variant_refuses_scores_above_one_and_mtol_accepts_them() -> None:
     with pytest.raises(InputError, match="from 0 to 1"):
         EWAF(["a", "b"], horizon=5).update(Choice("a", 0.5), {"a": 1.3})
-    EWAF(["a", "b"], variant="mtol").update(Choice("a", 0.5), {"a": 1.3})
+    EWAF(["a", "b"], variant="published").update(Choice("a", 0.5), {"a": 1.3})

@@ -22,9 +22,9 @@ from mtloop.selection.replay import Replay, segment_orders
 SPECS = [
     *POLICIES,
     "ewaf:step_size=anytime",
-    "ewaf:variant=mtol",
+    "ewaf:variant=published",
     "exp3:step_size=anytime",
-    "exp3:variant=mtol",
+    "exp3:variant=published",
     "race:top=1",
     "elimination:top=1",
 ]
@@ -179,7 +179,7 @@ def test_the_race_is_rarely_wrong_in_the_worst_case() -> None:
 
 
 def test_ratings_of_one_segment_may_arrive_one_by_one() -> None:
-    together, apart = Race(NAMES, every=1), Race(NAMES, every=1)
+    together, apart = Race(NAMES, evaluation_interval=1), Race(NAMES, evaluation_interval=1)
     rng = random.Random(5)
     for segment in SEGMENTS:
         scores = {name: rng.random() for name in NAMES}
@@ -207,10 +207,13 @@ def test_the_p_value_shrinks_with_the_lead_and_is_at_most_one() -> None:
         ("race:top=0", "at least 1"),
         ("race:confidence=2", "between 0 and 1"),
         ("elimination:indifference=-1", "0 or more"),
-        ("race:least=1", "at least 2"),
-        ("race:top=many", "takes a int"),
-        ("linucb:ridge=0", "more than 0"),
-        ("exp3:horizon=5", "unknown setting"),
+        ("race:indifference=1", r"less than 1 \(0.01 is one point of 100\)"),
+        ("race:min_ratings=1", "min_ratings 1; expected 2 or more"),
+        ("race:evaluation_interval=0", "evaluation_interval 0; expected 1 or more"),
+        ("exp3:variant=mtol", "'paper' or 'published'"),
+        ("race:top=many", "setting top is 'many'; expected a whole number"),
+        ("linucb:ridge_penalty=0", "ridge_penalty more than 0"),
+        ("exp3:horizon=5", "policy exp3 has no setting 'horizon'"),
     ],
 )
 def test_a_wrong_policy_raises_a_clear_error(spec: str, message: str) -> None:

@@ -18,12 +18,12 @@ from mtloop.service.accounts.limits import MINUTE, RateLimits
 from mtloop.service.problems import ProblemError
 
 
-def kind(answer: Any) -> tuple[int, str]:
-    assert answer.headers["content-type"] == "application/problem+json"
-    body = answer.json()
+def kind(response: Any) -> tuple[int, str]:
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
     assert body.keys() == {"type", "title", "status", "detail"}
-    assert body["status"] == answer.status_code
-    return answer.status_code, body["type"].removeprefix("urn:mtloop:")
+    assert body["status"] == response.status_code
+    return response.status_code, body["type"].removeprefix("urn:mtloop:")
 
 
 def test_a_key_is_required_and_a_revoked_key_stops_working_at_once(task_server: TaskServer) -> None:
@@ -34,12 +34,12 @@ def test_a_key_is_required_and_a_revoked_key_stops_working_at_once(task_server: 
         first = pending(client, run)
         new = new_key()
         task_server.with_storage(lambda storage: storage.accounts.rotate_key("me", hash_key(new)))
-        for answer in (
+        for response in (
             client.get(f"/v1/runs/{run}/next"),
             submit(client, run, first["id"], "x"),
             client.get("/v1/runs"),
         ):
-            assert kind(answer) == (401, "unknown-key")
+            assert kind(response) == (401, "unknown-key")
         client.headers["x-api-key"] = new
         assert pending(client, run) == first
         assert task_server.with_storage(lambda storage: storage.accounts.revoke_keys("me")) == 1
@@ -59,15 +59,15 @@ def test_only_a_hash_of_a_key_is_stored(lite: TaskServer) -> None:
     assert hash_key(key).encode() in stored
 
 
-def test_the_rate_holds_across_workers(task_server: TaskServer) -> None:
+def test_the_rate_limit_is_shared_by_all_workers(task_server: TaskServer) -> None:
     task_server.task()
     key = task_server.participant()
-    statuses, waits = asyncio.run(_hammer(task_server, key, rate=15, requests=40))
+    statuses, waits = asyncio.run(_send_many(task_server, key, rate=15, requests=40))
     assert statuses == {200: 15, 429: 25}
     assert all(1 <= int(wait) <= 60 for wait in waits)
 
 
-async def _hammer(task_server: TaskServer, key: str, rate: int, requests: int) -> tuple[Counter[int], list[str]]:
+async def _send_many(task_server: TaskServer, key: str, rate: int, requests: int) -> tuple[Counter[int], list[str]]:
     apps = [create_app(replace(task_server.settings, rate=rate)) for _ in range(2)]
     contexts = [app.router.lifespan_context(app) for app in apps]
     for context in contexts:
@@ -76,13 +76,13 @@ async def _hammer(task_server: TaskServer, key: str, rate: int, requests: int) -
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://x", headers={"x-api-key": key})
         for app in apps
     ]
-    answers = await asyncio.gather(*(clients[number % 2].get("/v1/tasks") for number in range(requests)))
+    responses = await asyncio.gather(*(clients[number % 2].get("/v1/tasks") for number in range(requests)))
     for client in clients:
         await client.aclose()
     for context in contexts:
         await context.__aexit__(None, None, None)
-    waits = [answer.headers["retry-after"] for answer in answers if answer.status_code == 429]
-    return Counter(answer.status_code for answer in answers), waits
+    waits = [response.headers["retry-after"] for response in responses if response.status_code == 429]
+    return Counter(response.status_code for response in responses), waits
 
 
 def test_an_allowance_is_renewed_and_portions_never_exceed_it(
@@ -139,9 +139,9 @@ def test_bad_input_changes_nothing(task_server: TaskServer) -> None:
         path, json_type = f"/v1/runs/{run}/translations", {"content-type": "application/json"}
         first = pending(client, run)
         for name, (body, status) in BODIES.items():
-            answer = client.post(path, content=body, headers=json_type)
-            assert kind(answer)[0] == status, name
-            assert "xxxx" not in answer.text
+            response = client.post(path, content=body, headers=json_type)
+            assert kind(response)[0] == status, name
+            assert "xxxx" not in response.text
         assert kind(client.post(path, content=b"id=x", headers={"content-type": "text/plain"})) == (
             415,
             "wrong-content-type",

@@ -22,13 +22,13 @@ from mtloop.service import Settings, create_app
 from mtloop.service.server import listen
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-SAID = dict(zip(SOURCES, TRANSLATIONS, strict=True))
+TRANSLATION_OF = dict(zip(SOURCES, TRANSLATIONS, strict=True))
 SCREENSHOTS = os.environ.get("MTLOOP_SCREENSHOTS", "")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=20_000)  # two cores may have much to do
+    expect.set_options(timeout=20_000)  # the machine may be slow
     with chromium() as browser:
         yield browser
     expect.set_options(timeout=5_000)
@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Site:
-    """A service with something on it, listening on the loopback interface."""
+    """A service with tasks and runs, on the loopback interface."""
 
     task_server: TaskServer
     url: str
@@ -45,17 +45,17 @@ class Site:
     others: str = ""
     _client: Any = field(default=None)
 
-    def client(self, who: str) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, headers={"x-api-key": self.keys[who]}, timeout=30)
+    def client(self, name: str) -> httpx2.Client:
+        return httpx2.Client(base_url=self.url, headers={"x-api-key": self.keys[name]}, timeout=30)
 
 
-def learner(rate: int) -> Callable[[str], str]:
+def improving_translator(rate: int) -> Callable[[str], str]:
     """A translator that gets better with every sentence."""
     count = [0]
 
     def translate(source: str) -> str:
         count[0] += 1
-        words = SAID[source].split()
+        words = TRANSLATION_OF[source].split()
         return " ".join(words[: max(1, len(words) * count[0] // rate)])
 
     return translate
@@ -79,43 +79,43 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     site = Site(task_server, f"http://127.0.0.1:{listening.getsockname()[1]}", keys)
     with site.client("team-a") as client:
         site.run = start(client, "dev", name="EL, annealed")
-        translate_all(client, site.run, learner(20))
+        translate_all(client, site.run, improving_translator(20))
         client.post(f"/v1/runs/{site.run}/passes")
-        translate_all(client, site.run, SAID.__getitem__)
+        translate_all(client, site.run, TRANSLATION_OF.__getitem__)
     with site.client("team-b") as client:
         site.others = start(client, "dev", name=HOSTILE)
-        translate_all(client, site.others, learner(50))
-        translate_all(client, start(client, "train"), learner(30))
+        translate_all(client, site.others, improving_translator(50))
+        translate_all(client, start(client, "train"), improving_translator(30))
     yield site
     server.should_exit = True
     thread.join()
 
 
 class Visitor:
-    """A page, with the errors and foreign requests it caused."""
+    """A page with its errors and requests."""
 
     def __init__(self, page: Page, site: Site) -> None:
-        self.page, self.site, self.complaints, self.requests = page, site, list[str](), list[str]()
+        self.page, self.site, self.errors, self.requests = page, site, list[str](), list[str]()
         page.set_default_timeout(20_000)
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        page.on("console", lambda message: self.errors.append(message.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("dialog", lambda dialog: self.errors.append(dialog.message))
 
     def go(self, path: str) -> Page:
         self.page.goto(self.site.url + path)
         return self.page
 
-    def sign_in(self, who: str) -> Page:
+    def sign_in(self, name: str) -> Page:
         self.go("/login")
         expect(self.page.locator("#key")).to_be_focused()
-        self.page.keyboard.type(self.site.keys[who])
+        self.page.keyboard.type(self.site.keys[name])
         self.page.keyboard.press("Enter")
         self.page.wait_for_url(lambda url: not url.endswith("/login"))
         return self.page
 
-    def behaved(self) -> None:
-        assert self.complaints == []
+    def check_no_errors(self) -> None:
+        assert self.errors == []
         assert all(url.startswith((self.site.url, "data:", "blob:")) for url in self.requests)
 
 
@@ -133,7 +133,7 @@ def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visitor]]:
         context.close()
 
 
-def look(page: Page, name: str) -> None:
+def screenshot(page: Page, name: str) -> None:
     """Save a screenshot in the folder MTLOOP_SCREENSHOTS, if it is set."""
     if SCREENSHOTS:
         page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
@@ -142,10 +142,10 @@ def look(page: Page, name: str) -> None:
 def test_the_task_list_leads_to_a_leaderboard(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     page = visitor.go("/")
-    look(page, "tasks")
+    screenshot(page, "tasks")
     page.get_by_role("link", name="dev", exact=True).click()
     expect(page.locator("tbody tr")).to_have_count(2)
-    look(page, "leaderboard")
+    screenshot(page, "leaderboard")
     cells = page.locator("tbody tr").first.locator("td, th").all_inner_texts()
     assert cells[:5] == ["1", "team-a", "EL, annealed", "2", "26"]
     assert page.locator("tbody tr").nth(1).locator("td").nth(1).inner_text() == HOSTILE
@@ -153,7 +153,7 @@ def test_the_task_list_leads_to_a_leaderboard(visit: Callable[..., Visitor]) -> 
     page.get_by_role("link", name="train", exact=True).click()
     expect(page.locator(".notice")).to_contain_text("not opened the results")
     assert page.locator("tbody").count() == 0
-    visitor.behaved()
+    visitor.check_no_errors()
 
 
 def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site) -> None:
@@ -166,15 +166,15 @@ def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site)
         expect(rows).to_have_count(before + 1)
         page.uncheck("#live")
         expect(page.locator("tbody")).to_contain_text("late")
-        translate_all(client, run, learner(100))
+        translate_all(client, run, improving_translator(100))
         page.wait_for_timeout(2500)
         assert page.locator("tr.unranked").count() == 1
         page.check("#live")
         expect(page.locator("tr.unranked")).to_have_count(0)
-    visitor.behaved()
+    visitor.check_no_errors()
 
 
-def test_a_run_is_drawn_on_a_logarithmic_axis(visit: Callable[..., Visitor], site: Site) -> None:
+def test_run_charts_have_logarithmic_axes(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit()
     page = visitor.sign_in("team-a")
     page.get_by_role("link", name="EL, annealed").click()
@@ -182,12 +182,12 @@ def test_a_run_is_drawn_on_a_logarithmic_axis(visit: Callable[..., Visitor], sit
     expect(plots).to_have_count(4)
     for number in range(4):
         expect(plots.nth(number).locator(".scatterlayer .trace")).to_have_count(2)
-    look(page, "run")
+    screenshot(page, "run")
     kinds = plots.evaluate_all("(all) => all.map((plot) => plot._fullLayout.xaxis.type)")
     assert kinds == ["log", "log", "linear", "linear"]
     regret = page.locator("[data-plot=regret]").evaluate("(plot) => plot.data[0].y")
     assert regret[-1] < regret[0]
-    visitor.behaved()
+    visitor.check_no_errors()
 
 
 def test_runs_of_others_and_the_organisers_page_are_not_found(visit: Callable[..., Visitor], site: Site) -> None:
@@ -213,7 +213,7 @@ def test_an_organiser_opens_results_by_keyboard(visit: Callable[..., Visitor], s
     page = visitor.sign_in("committee")
     expect(page.locator("h1")).to_have_text("Activity")
     expect(page.locator("main")).to_contain_text("team-a")
-    look(page, "organiser")
+    screenshot(page, "organiser")
     page.get_by_role("button", name="Open the results of train").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Hide the results of train")).to_be_visible()
@@ -231,18 +231,18 @@ def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, s
     page = visitor.sign_in("team-a")
     visitor.go(f"/runs/{site.run}")
     page.locator("[data-plot=reward] .xtick text").first.wait_for()
-    look(page, f"run-{scheme}")
-    ground = colour(page, "body", "backgroundColor")
-    pairs = [(colour(page, one), ground) for one in ("body", ".lead", "a", ".note", "thead th", "footer p")]
-    pairs.append((colour(page, "[data-plot] .xtick text", "fill"), ground))
+    screenshot(page, f"run-{scheme}")
+    background = colour(page, "body", "backgroundColor")
+    pairs = [(colour(page, one), background) for one in ("body", ".lead", "a", ".note", "thead th", "footer p")]
+    pairs.append((colour(page, "[data-plot] .xtick text", "fill"), background))
     pairs.append((colour(page, "button"), colour(page, "button", "backgroundColor")))
     assert min(page.evaluate(CONTRAST, list(pair)) for pair in pairs) >= 4.5
     line = colour(page, "[data-plot=reward] .scatterlayer .trace path.js-line", "stroke")
-    assert page.evaluate(CONTRAST, [line, ground]) >= 3
-    look(visitor.go("/tasks/dev"), f"leaderboard-{scheme}")
+    assert page.evaluate(CONTRAST, [line, background]) >= 3
+    screenshot(visitor.go("/tasks/dev"), f"leaderboard-{scheme}")
 
 
-def test_nothing_sticks_out_on_a_narrow_screen(visit: Callable[..., Visitor], site: Site) -> None:
+def test_pages_fit_a_narrow_screen(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit(viewport={"width": 380, "height": 800})
     visitor.sign_in("team-a")
     for path in ("/", "/tasks/dev", f"/runs/{site.run}", "/runs"):
@@ -250,7 +250,7 @@ def test_nothing_sticks_out_on_a_narrow_screen(visit: Callable[..., Visitor], si
         assert page.evaluate("document.documentElement.scrollWidth") <= 380, path
 
 
-def test_the_keyboard_reaches_everything(visit: Callable[..., Visitor]) -> None:
+def test_all_controls_can_be_reached_by_keyboard(visit: Callable[..., Visitor]) -> None:
     page = visit().go("/tasks/dev")
     reached = []
     for _ in range(8):

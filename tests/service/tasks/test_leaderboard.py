@@ -1,4 +1,4 @@
-"""The stored sums equal what can be computed from the rows."""
+"""The stored sums equal the sums computed from the rows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_stored_sums_equal_the_rows(task_server: TaskServer) -> None:
         translate_all(client, run, improving())
         client.post(f"/v1/runs/{run}/passes")
         translate_all(client, run, SAID.__getitem__)
-        (line,) = client.get("/v1/tasks/dev/leaderboard").json()["lines"]
+        (line,) = client.get("/v1/tasks/dev/leaderboard").json()["rows"]
         first, second = client.get(f"/v1/runs/{run}/curves").json()["passes"]
     task_server.with_storage(lambda storage: check_run(storage.tasks, run))
     layout = StreamLayout(20, 3, 3)
@@ -83,7 +83,7 @@ def test_checkpoints_equal_the_metrics(lite: TaskServer) -> None:
     lite.with_storage(lambda storage: write_trace(storage.tasks, run, None, path))
     steps = Trace.read(path).steps
     blocks = [range(start, start + 3) for start in StreamLayout(20, 3, 3).block_starts()]
-    for name, metric in (("bleu", BLEU(lowercase=True)), ("sentence", MeanReward())):
+    for name, metric in (("bleu", BLEU(lowercase=True)), ("sentence_score", MeanReward())):
         relative = relative_reward(metric, metric.rows(steps), blocks)
         scores = [point[name] for point in found["held_out"]]
         assert [score - scores[0] for score in scores] == pytest.approx(list(relative))
@@ -98,7 +98,7 @@ def test_only_runs_with_the_required_samples_are_ranked(task_server: TaskServer)
         translate_all(client, start(client, "dev"), str.lower)
         client.headers["x-api-key"] = lazy
         start(client, "dev")
-        lines = client.get("/v1/tasks/dev/leaderboard").json()["lines"]
+        lines = client.get("/v1/tasks/dev/leaderboard").json()["rows"]
     assert [(line["rank"], line["participant"], line["name"]) for line in lines] == [
         (1, "better", "good"),
         (2, "worse", ""),
@@ -107,7 +107,7 @@ def test_only_runs_with_the_required_samples_are_ranked(task_server: TaskServer)
     assert all("run" not in line for line in lines)
 
 
-def test_training_results_wait_for_the_organiser(task_server: TaskServer) -> None:
+def test_training_results_are_hidden_until_the_organiser_opens_them(task_server: TaskServer) -> None:
     task_server.task("train", "training")
     key, organiser = task_server.participant(), task_server.participant("committee", organiser=True)
     with task_server.serve(key) as client:
@@ -117,14 +117,14 @@ def test_training_results_wait_for_the_organiser(task_server: TaskServer) -> Non
             assert client.get(path).json()["type"] == "urn:mtloop:results-hidden"
         assert client.patch("/v1/tasks/train", json={"results_open": True}).status_code == 404
         client.headers["x-api-key"] = organiser
-        assert len(client.get("/v1/tasks/train/leaderboard").json()["lines"]) == 1
+        assert len(client.get("/v1/tasks/train/leaderboard").json()["rows"]) == 1
         assert client.patch("/v1/tasks/train", json={"results_open": True}).status_code == 204
         client.headers["x-api-key"] = key
-        assert len(client.get("/v1/tasks/train/leaderboard").json()["lines"]) == 1
+        assert len(client.get("/v1/tasks/train/leaderboard").json()["rows"]) == 1
         assert client.get(f"/v1/runs/{run}/curves").status_code == 200
 
 
-def test_a_trace_of_a_run_scores_as_the_service_did(lite: TaskServer, tmp_path: Path) -> None:
+def test_an_exported_trace_has_the_scores_of_the_service(lite: TaskServer, tmp_path: Path) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
         run = start(client)

@@ -16,16 +16,16 @@ LAYOUTS = st.builds(
     st.integers(0, 30),
     st.integers(2, 13),
 )
-PLACES = st.builds(PassPosition, st.integers(1, 2**24 - 1), st.integers(0, 2**40 - 1))
+POSITIONS = st.builds(PassPosition, st.integers(1, 2**24 - 1), st.integers(0, 2**40 - 1))
 
 
 @given(LAYOUTS)
 def test_every_sentence_once_and_the_block_at_start_intervals_and_end(layout: StreamLayout) -> None:
     stream = [layout.sentence_at(position) for position in range(len(layout))]
     blocks = [layout.block_at(position) for position in range(len(layout))]
-    assert [number for number in stream if number < layout.training_lines] == list(range(layout.training_lines))
-    assert [block is not None for block in blocks] == [number >= layout.training_lines for number in stream]
-    held = list(range(layout.training_lines, layout.lines))
+    assert [number for number in stream if number < layout.training_sentences] == list(range(layout.training_sentences))
+    assert [block is not None for block in blocks] == [number >= layout.training_sentences for number in stream]
+    held = list(range(layout.training_sentences, layout.sentences))
     for block, start in enumerate(layout.block_starts()):
         assert stream[start : start + layout.held_out] == held
         assert set(blocks[start : start + layout.held_out]) == {block}
@@ -36,7 +36,7 @@ def test_every_sentence_once_and_the_block_at_start_intervals_and_end(layout: St
         assert max(gaps) - min(gaps) <= 1
 
 
-def test_the_shapes_of_2017() -> None:
+def test_the_stream_layouts_of_2017() -> None:
     dev, training = StreamLayout(40_000, 700, 4), StreamLayout(1_297_974, 4_000, 12)
     assert len(dev) == 39_300 + 4 * 700
     assert len(training) == 1_293_974 + 12 * 4_000
@@ -44,8 +44,8 @@ def test_the_shapes_of_2017() -> None:
     assert len(training.block_starts()) == 12
 
 
-@given(PLACES, PLACES)
-def test_an_id_stands_for_one_position(one: PassPosition, other: PassPosition) -> None:
+@given(POSITIONS, POSITIONS)
+def test_an_id_encodes_one_position(one: PassPosition, other: PassPosition) -> None:
     key, another = new_id_key(), new_id_key()
     assert unseal(key, seal(key, one)) == one
     assert unseal(another, seal(key, one)) is None
@@ -54,11 +54,11 @@ def test_an_id_stands_for_one_position(one: PassPosition, other: PassPosition) -
 
 
 @given(st.text())
-def test_an_invalid_id_gives_none(text: str) -> None:
+def test_an_invalid_id_is_unsealed_as_none(text: str) -> None:
     assert unseal(new_id_key(), text) is None
 
 
-def test_names_of_runs_can_be_given_to_a_command() -> None:
+def test_run_ids_do_not_look_like_options() -> None:
     """A url-safe base64 name begins with a dash in one of 64 cases, and a command would take it for an option."""
     names = {new_token() for _ in range(1000)}
     assert len(names) == 1000

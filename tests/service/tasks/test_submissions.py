@@ -67,8 +67,8 @@ async def with_two_workers(settings: Settings, folder: Path, work: Any) -> None:
             await storage.close()
 
 
-def test_the_same_translation_through_two_workers_at_once_is_one_reward(settings: Settings, tmp_path: Path) -> None:
-    """As when a client gives up waiting and tries again."""
+def test_the_same_translation_submitted_to_two_workers_gets_one_reward(settings: Settings, tmp_path: Path) -> None:
+    """A client may time out and submit the same translation again."""
 
     async def work(workers: TwoWorkers) -> None:
         for _ in range(TIMES):
@@ -82,8 +82,8 @@ def test_the_same_translation_through_two_workers_at_once_is_one_reward(settings
     asyncio.run(with_two_workers(settings, tmp_path, work))
 
 
-def test_a_pass_that_begins_beside_a_translation(settings: Settings, tmp_path: Path) -> None:
-    """One comes first: the translation counts for the old pass, or is out of order in the new one."""
+def test_a_pass_started_during_a_submission(settings: Settings, tmp_path: Path) -> None:
+    """The translation counts for the old pass, or is refused as out of order in the new pass."""
 
     async def work(workers: TwoWorkers) -> None:
         for number in range(2, TIMES):
@@ -99,7 +99,7 @@ def test_a_pass_that_begins_beside_a_translation(settings: Settings, tmp_path: P
     asyncio.run(with_two_workers(settings, tmp_path, work))
 
 
-def test_a_task_that_takes_the_name_and_the_number_of_another(task_server: TaskServer) -> None:
+def test_a_new_task_with_the_name_and_id_of_a_deleted_task(task_server: TaskServer) -> None:
     task_server.task(**write_data(task_server.folder / "old", ["An old one."] * 9, ["Ein alter."] * 9))
     with task_server.serve(task_server.participant()) as client:
         run = start(client)
@@ -107,47 +107,47 @@ def test_a_task_that_takes_the_name_and_the_number_of_another(task_server: TaskS
         task_server.with_storage(lambda storage: storage.tasks.delete_task("tiny"))
         task_server.task(**write_data(task_server.folder / "new", ["A new one."] * 9, ["Ein neuer."] * 9))
         run = start(client)
-        given = pending(client, run)
-        assert given["source"] == "A new one."
-        assert submit(client, run, given["id"], "Ein neuer.").json()["reward"] == 1
+        sentence = pending(client, run)
+        assert sentence["source"] == "A new one."
+        assert submit(client, run, sentence["id"], "Ein neuer.").json()["reward"] == 1
 
 
 class SlowStore:
-    """A store that returns sentences only when `answer` is set."""
+    """A store that returns sentences only after `released` is set."""
 
     def __init__(self, store: TaskStore) -> None:
-        self._store, self.asked, self.answer = store, asyncio.Event(), asyncio.Event()
+        self._store, self.requested, self.released = store, asyncio.Event(), asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
     async def sentences(self, ids: Any) -> dict[int, TaskSentence]:
-        self.asked.set()
-        await self.answer.wait()
+        self.requested.set()
+        await self.released.wait()
         return await self._store.sentences(ids)
 
 
-def test_a_cache_that_is_cleared_while_it_is_used(lite: TaskServer, tmp_path: Path) -> None:
+def test_the_cache_is_cleared_during_a_submission(lite: TaskServer, tmp_path: Path) -> None:
     """Another request may find that the cache is stale while this one waits for the database."""
 
     async def work(workers: TwoWorkers) -> None:
         slow = SlowStore(workers.stores[1])
-        slow.answer.set()
+        slow.released.set()
         submissions = Submissions(slow)  # type: ignore[arg-type]
         pending = expect(PendingSentence, await submissions.next(workers.request))
-        slow.asked.clear(), slow.answer.clear()
+        slow.requested.clear(), slow.released.clear()
         request = workers.request
         translation = TranslationRequest(workers.run, request.task, request.version, pending.id, "So.")
         submitted = asyncio.create_task(submissions.submit(translation))
-        await slow.asked.wait()
+        await slow.requested.wait()
         submissions.clear_cache()
-        slow.answer.set()
+        slow.released.set()
         assert expect(RewardedSubmission, await submitted).id == pending.id
 
     asyncio.run(with_two_workers(lite.settings, tmp_path, work))
 
 
-def test_a_task_that_is_deleted_under_a_run(lite: TaskServer, tmp_path: Path) -> None:
+def test_a_task_is_deleted_while_a_run_is_open(lite: TaskServer, tmp_path: Path) -> None:
     async def work(workers: TwoWorkers) -> None:
         translation = await workers.translation()
         await workers.stores[0].delete_task("tiny")

@@ -8,10 +8,10 @@ const AXES = {
   reward: { x: "samples (logarithmic)", y: "mean reward", log: true },
   regret: { x: "samples (logarithmic)", y: "mean regret", log: true },
   bleu: { x: "checkpoint", y: "BLEU", log: false },
-  sentence: { x: "checkpoint", y: "mean reward", log: false },
+  sentence_score: { x: "checkpoint", y: "mean reward", log: false },
 };
 
-// Running averages lie along the stream, held-out scores at numbered checkpoints.
+// Running averages have positions in the stream, held-out scores have checkpoint numbers.
 const points = (pass, name) =>
   AXES[name].log
     ? { x: pass.running.map((point) => point.position), y: pass.running.map((point) => point[name]) }
@@ -45,7 +45,7 @@ function layout(name) {
   };
 }
 
-// Named one by one: among plotly's own choice is a button that sends the data to a server.
+// The buttons are listed because one of plotly's defaults would send the data to a server.
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]] };
 
 function draw() {

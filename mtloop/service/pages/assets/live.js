@@ -1,8 +1,8 @@
-// Replaces the marked section with the server's newest rendering of it, as long as the reader wants that.
+// Live updates: replaces the marked section with the server's newest version while the box is checked.
 const board = document.querySelector("[data-live]");
 const live = document.getElementById("live");
 const state = document.getElementById("state");
-const EVERY = 2000;
+const INTERVAL_MS = 2000;
 let tag = "";
 
 async function update() {
@@ -15,10 +15,10 @@ async function update() {
     }
     state.textContent = answer.status === 200 || answer.status === 304 ? "" : "The service did not answer; trying again.";
   } catch {
-    state.textContent = "The service is away; trying again.";
+    state.textContent = "The service is not reachable; trying again.";
   }
 }
 
-setInterval(update, EVERY);
+setInterval(update, INTERVAL_MS);
 document.addEventListener("visibilitychange", update);
 live.addEventListener("change", update);

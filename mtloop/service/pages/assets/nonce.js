@@ -1,4 +1,4 @@
-// Plotly makes style elements of its own; the policy lets in only those that carry the page's nonce.
+// Plotly adds style elements. The content security policy allows them only with the page's nonce.
 const { nonce } = document.currentScript;
 const create = document.createElement.bind(document);
 document.createElement = (name, ...rest) => {

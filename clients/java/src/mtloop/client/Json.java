@@ -10,10 +10,10 @@ import java.util.Map;
  * other numbers are Double, and null is null.
  */
 public final class Json {
-    private static final int DEEPEST = 200;
+    private static final int MAX_DEPTH = 200;
 
     private final String text;
-    private int at;
+    private int position;
     private int depth;
 
     private Json(String text) {
@@ -24,9 +24,9 @@ public final class Json {
     public static Object read(String text) {
         Json json = new Json(text);
         Object value = json.value();
-        json.blank();
-        if (json.at < text.length()) {
-            throw json.wrong("nothing more");
+        json.skipBlanks();
+        if (json.position < text.length()) {
+            throw json.invalid("the end");
         }
         return value;
     }
@@ -60,11 +60,11 @@ public final class Json {
         } else if (value instanceof CharSequence chars) {
             quote(chars.toString(), out);
         } else if (value instanceof Double number && !Double.isFinite(number)) {
-            throw new IllegalArgumentException(number + " is no number that JSON knows");
+            throw new IllegalArgumentException("JSON cannot represent " + number);
         } else if (value == null || value instanceof Number || value instanceof Boolean) {
             out.append(value);
         } else {
-            throw new IllegalArgumentException("a " + value.getClass().getName() + " has no JSON form");
+            throw new IllegalArgumentException("JSON cannot represent a " + value.getClass().getName());
         }
     }
 
@@ -84,7 +84,7 @@ public final class Json {
     }
 
     private Object value() {
-        blank();
+        skipBlanks();
         switch (peek()) {
             case '{':
                 return object();
@@ -106,11 +106,11 @@ public final class Json {
     private Map<String, Object> object() {
         Map<String, Object> object = new LinkedHashMap<>();
         enter();
-        while (more('}', object.isEmpty())) {
-            blank();
+        while (hasNext('}', object.isEmpty())) {
+            skipBlanks();
             String name = string();
-            blank();
-            take(':');
+            skipBlanks();
+            expect(':');
             object.put(name, value());
         }
         return object;
@@ -119,35 +119,35 @@ public final class Json {
     private List<Object> array() {
         List<Object> array = new ArrayList<>();
         enter();
-        while (more(']', array.isEmpty())) {
+        while (hasNext(']', array.isEmpty())) {
             array.add(value());
         }
         return array;
     }
 
     private void enter() {
-        at++;
-        if (++depth > DEEPEST) {
-            throw wrong("fewer levels");
+        position++;
+        if (++depth > MAX_DEPTH) {
+            throw invalid("at most " + MAX_DEPTH + " levels");
         }
     }
 
     /** Returns whether another item follows. Skips the comma before it, or the closing character. */
-    private boolean more(char end, boolean first) {
-        blank();
+    private boolean hasNext(char end, boolean first) {
+        skipBlanks();
         if (peek() == end) {
-            at++;
+            position++;
             depth--;
             return false;
         }
         if (!first) {
-            take(',');
+            expect(',');
         }
         return true;
     }
 
     private String string() {
-        take('"');
+        expect('"');
         StringBuilder out = new StringBuilder();
         while (true) {
             char c = next();
@@ -155,7 +155,7 @@ public final class Json {
                 return out.toString();
             }
             if (c < 0x20) {
-                throw wrong("no control characters");
+                throw invalid("no control character");
             }
             out.append(c == '\\' ? escaped() : c);
         }
@@ -179,7 +179,7 @@ public final class Json {
             case '"', '\\', '/':
                 return c;
             default:
-                throw wrong("an escape");
+                throw invalid("a valid escape sequence");
         }
     }
 
@@ -187,20 +187,20 @@ public final class Json {
         char c = next();
         int digit = c < 0x80 ? Character.digit(c, 16) : -1;
         if (digit < 0) {
-            throw wrong("a hexadecimal digit");
+            throw invalid("a hexadecimal digit");
         }
         return digit;
     }
 
     private Object number() {
-        int start = at;
-        while (at < text.length() && "+-.eE0123456789".indexOf(text.charAt(at)) >= 0) {
-            at++;
+        int start = position;
+        while (position < text.length() && "+-.eE0123456789".indexOf(text.charAt(position)) >= 0) {
+            position++;
         }
-        String digits = text.substring(start, at);
+        String digits = text.substring(start, position);
         if (!digits.matches("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?")) {
-            at = start;
-            throw wrong("a value");
+            position = start;
+            throw invalid("a value");
         }
         if (digits.matches("-?[0-9]{1,18}")) {
             return Long.valueOf(digits);
@@ -209,40 +209,40 @@ public final class Json {
     }
 
     private Object word(String word, Object value) {
-        if (!text.startsWith(word, at)) {
-            throw wrong(word);
+        if (!text.startsWith(word, position)) {
+            throw invalid(word);
         }
-        at += word.length();
+        position += word.length();
         return value;
     }
 
-    private void blank() {
-        while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
-            at++;
+    private void skipBlanks() {
+        while (position < text.length() && " \t\r\n".indexOf(text.charAt(position)) >= 0) {
+            position++;
         }
     }
 
     private char peek() {
-        if (at >= text.length()) {
-            throw wrong("more");
+        if (position >= text.length()) {
+            throw invalid("more characters");
         }
-        return text.charAt(at);
+        return text.charAt(position);
     }
 
     private char next() {
         char c = peek();
-        at++;
+        position++;
         return c;
     }
 
-    private void take(char wanted) {
-        if (peek() != wanted) {
-            throw wrong(String.valueOf(wanted));
+    private void expect(char expected) {
+        if (peek() != expected) {
+            throw invalid(String.valueOf(expected));
         }
-        at++;
+        position++;
     }
 
-    private IllegalArgumentException wrong(String expected) {
-        return new IllegalArgumentException("not JSON: expected " + expected + " at character " + at);
+    private IllegalArgumentException invalid(String expected) {
+        return new IllegalArgumentException("not JSON: expected " + expected + " at character " + position);
     }
 }

@@ -8,28 +8,30 @@ import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * When to retry a request: exponential backoff with full jitter. The maximum wait doubles from `first` to `longest`.
- * Each wait is drawn uniformly between 0 and that maximum, so that participants do not all come back at once after a
- * restart of the service. A request is retried for at most `patience`.
+ * When to retry a request: exponential backoff with full jitter. A request is retried for at most `giveUpAfter`. The
+ * maximum wait doubles from `firstWait` to `maxWait`. Each wait is drawn uniformly between 0 and that maximum, so that
+ * participants do not all come back at once after a restart of the service.
  */
-public record Retry(Duration patience, Duration first, Duration longest) {
+public record Retry(Duration giveUpAfter, Duration firstWait, Duration maxWait) {
     /** The default: retry for two minutes, with maximum waits from 0.2 to 20 seconds. */
-    public static final Retry USUAL = new Retry(Duration.ofMinutes(2), Duration.ofMillis(200), Duration.ofSeconds(20));
+    public static final Retry DEFAULT =
+            new Retry(Duration.ofMinutes(2), Duration.ofMillis(200), Duration.ofSeconds(20));
 
-    Duration wait(int attempt, Optional<Duration> asked) {
-        if (asked.isPresent()) {
-            return asked.get().plus(upTo(first));
+    /** Returns the wait after failure number `attempt` (from 0). */
+    Duration wait(int attempt, Optional<Duration> retryAfter) {
+        if (retryAfter.isPresent()) {
+            return retryAfter.get().plus(randomUpTo(firstWait));
         }
-        Duration most = first.multipliedBy(1L << Math.min(attempt, 20));
-        return upTo(most.compareTo(longest) < 0 ? most : longest);
+        Duration doubled = firstWait.multipliedBy(1L << Math.min(attempt, 20));
+        return randomUpTo(doubled.compareTo(maxWait) < 0 ? doubled : maxWait);
     }
 
-    private static Duration upTo(Duration most) {
-        return Duration.ofMillis(ThreadLocalRandom.current().nextLong(most.toMillis() + 1));
+    private static Duration randomUpTo(Duration limit) {
+        return Duration.ofMillis(ThreadLocalRandom.current().nextLong(limit.toMillis() + 1));
     }
 
     /** Parses a Retry-After header, which is a number of seconds or a date; empty if it is invalid. */
-    static Optional<Duration> asked(String header) {
+    static Optional<Duration> parseRetryAfter(String header) {
         if (header.matches("[0-9]{1,9}")) {
             return Optional.of(Duration.ofSeconds(Long.parseLong(header)));
         }

@@ -19,10 +19,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Sends a request until a response arrives or the patience of the retry settings ends. */
+/** Sends a request until a response arrives or `retry.giveUpAfter` ends. */
 final class Transport {
-    private static final Set<Integer> TURNED_AWAY = Set.of(429, 503);
-    private static final Set<Integer> IN_DOUBT = Set.of(408, 500, 502, 504);
+    /** The service rejected the request before executing it. */
+    private static final Set<Integer> NOT_EXECUTED = Set.of(429, 503);
+    /** The service may have executed the request. */
+    private static final Set<Integer> MAYBE_EXECUTED = Set.of(408, 500, 502, 504);
 
     final Retry retry;
     private final String address;
@@ -42,11 +44,14 @@ final class Transport {
         return send(request(path).GET().build(), true);
     }
 
-    /** A request that must not be executed twice is not repeatable: if it may have been executed, Lost is thrown. */
+    /**
+     * Sends a body. A request that must not be executed twice is not repeatable: if it may have been executed,
+     * ResponseLost is thrown.
+     */
     Map<String, Object> post(String path, Map<String, Object> body, boolean repeatable)
             throws IOException, InterruptedException {
-        HttpRequest request = request(path).header("content-type", "application/json").POST(utf8(Json.write(body))).build();
-        return send(request, repeatable);
+        HttpRequest.Builder request = request(path).header("content-type", "application/json");
+        return send(request.POST(utf8(Json.write(body))).build(), repeatable);
     }
 
     private HttpRequest.Builder request(String path) {
@@ -60,52 +65,60 @@ final class Transport {
         long start = System.nanoTime();
         for (int attempt = 0; ; attempt++) {
             try {
-                return answer(http.send(request, BodyHandlers.ofString(StandardCharsets.UTF_8)));
-            } catch (Refused | Unreachable last) {
-                throw last;
-            } catch (Again again) {
-                pause(again, again.inDoubt, again.asked, attempt, start, repeatable);
+                return body(http.send(request, BodyHandlers.ofString(StandardCharsets.UTF_8)));
+            } catch (Refused | Unreachable error) {
+                throw error;
+            } catch (RetryableError error) {
+                pause(error, error.maybeExecuted, error.retryAfter, attempt, start, repeatable);
             } catch (IOException error) {
-                boolean sent = !(error instanceof ConnectException || error instanceof HttpConnectTimeoutException);
-                pause(error, sent, Optional.empty(), attempt, start, repeatable);
+                boolean notSent = error instanceof ConnectException || error instanceof HttpConnectTimeoutException;
+                pause(error, !notSent, Optional.empty(), attempt, start, repeatable);
             }
         }
     }
 
     private void pause(
-            IOException why, boolean inDoubt, Optional<Duration> asked, int attempt, long start, boolean repeatable)
+            IOException error,
+            boolean maybeExecuted,
+            Optional<Duration> retryAfter,
+            int attempt,
+            long start,
+            boolean repeatable)
             throws Unreachable, InterruptedException {
-        if (inDoubt && !repeatable) {
-            throw new Unreachable.Lost(address + ": " + why, why);
+        if (maybeExecuted && !repeatable) {
+            throw new Unreachable.ResponseLost(address + ": " + error, error);
         }
-        Duration wait = retry.wait(attempt, asked);
+        Duration wait = retry.wait(attempt, retryAfter);
         Duration waited = Duration.ofNanos(System.nanoTime() - start);
-        if (waited.plus(wait).compareTo(retry.patience()) > 0) {
-            throw new Unreachable(address + " gave no answer in time (" + why + ")", why);
+        if (waited.plus(wait).compareTo(retry.giveUpAfter()) > 0) {
+            long seconds = retry.giveUpAfter().toSeconds();
+            String message = address + " did not respond in " + seconds + " s (" + error + "); is it running?";
+            throw new Unreachable(message, error);
         }
         Thread.sleep(wait.toMillis());
     }
 
-    private static Map<String, Object> answer(HttpResponse<String> response) throws IOException {
+    private static Map<String, Object> body(HttpResponse<String> response) throws IOException {
         int status = response.statusCode();
-        if (TURNED_AWAY.contains(status) || IN_DOUBT.contains(status)) {
-            Optional<Duration> asked = response.headers().firstValue("retry-after").flatMap(Retry::asked);
-            throw new Again("status " + status, IN_DOUBT.contains(status), asked);
+        if (NOT_EXECUTED.contains(status) || MAYBE_EXECUTED.contains(status)) {
+            Optional<String> header = response.headers().firstValue("retry-after");
+            Optional<Duration> retryAfter = header.flatMap(Retry::parseRetryAfter);
+            throw new RetryableError("status " + status, MAYBE_EXECUTED.contains(status), retryAfter);
         }
         if (status < 200 || status > 299) {
             throw refusal(status, response.body());
         }
         try {
-            return Answer.object(Json.read(response.body()));
+            return ResponseFields.object(Json.read(response.body()));
         } catch (IllegalArgumentException error) {
-            throw new Unreachable(response.uri() + " is no mtloop service", error);
+            throw new Unreachable(response.uri() + " is not an mtloop service", error);
         }
     }
 
     private static Refused refusal(int status, String body) {
         try {
-            Map<String, Object> problem = Answer.object(Json.read(body));
-            return new Refused(status, Answer.text(problem, "type"), Answer.text(problem, "detail"));
+            Map<String, Object> problem = ResponseFields.object(Json.read(body));
+            return new Refused(status, ResponseFields.text(problem, "type"), ResponseFields.text(problem, "detail"));
         } catch (IllegalArgumentException | Unreachable error) {
             return new Refused(status, "", "no reason given");
         }
@@ -117,20 +130,20 @@ final class Transport {
             ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
             return BodyPublishers.ofByteArray(bytes.array(), 0, bytes.limit());
         } catch (CharacterCodingException error) {
-            throw new IllegalArgumentException("the text holds half a surrogate pair", error);
+            throw new IllegalArgumentException("the text contains an unpaired surrogate", error);
         }
     }
 
     /** A failure that a retry may solve. */
-    private static final class Again extends IOException {
+    private static final class RetryableError extends IOException {
         private static final long serialVersionUID = 1L;
-        final boolean inDoubt;
-        final transient Optional<Duration> asked;
+        final boolean maybeExecuted;
+        final transient Optional<Duration> retryAfter;
 
-        Again(String message, boolean inDoubt, Optional<Duration> asked) {
+        RetryableError(String message, boolean maybeExecuted, Optional<Duration> retryAfter) {
             super(message);
-            this.inDoubt = inDoubt;
-            this.asked = asked;
+            this.maybeExecuted = maybeExecuted;
+            this.retryAfter = retryAfter;
         }
     }
 }

@@ -11,10 +11,10 @@ public class Unreachable extends IOException {
     }
 
     /** The request was sent, but the response was lost. The service may have executed the request or not. */
-    static final class Lost extends Unreachable {
+    static final class ResponseLost extends Unreachable {
         private static final long serialVersionUID = 1L;
 
-        Lost(String message, Throwable cause) {
+        ResponseLost(String message, Throwable cause) {
             super(message, cause);
         }
     }

@@ -10,14 +10,14 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import mtloop.client.Client;
-import mtloop.client.Run;
+import mtloop.client.RunState;
 import mtloop.client.Translator;
 
 /**
  * A participant that translates word by word with a dictionary. Unknown words are copied.
  *
- * <p>java -cp build mtloop.example.WordByWord URL TASK KEYFILE [DICTIONARY] — each line of the dictionary has a word, a
- * tab and its translation. When started again, the program resumes its newest run if that run is still open.
+ * <p>Usage: java -cp classes mtloop.example.WordByWord URL TASK KEYFILE [DICTIONARY]. Each line of the dictionary has a
+ * word, a tab and its translation. When started again, the program resumes its newest run if that run is still open.
  */
 public final class WordByWord implements Translator {
     private final Map<String, String> words = new HashMap<>();
@@ -27,13 +27,13 @@ public final class WordByWord implements Translator {
     /** Runs the participant. */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         if (arguments.length < 3 || arguments.length > 4) {
-            System.err.println("usage: java -cp build mtloop.example.WordByWord URL TASK KEYFILE [DICTIONARY]");
+            System.err.println("usage: java -cp classes mtloop.example.WordByWord URL TASK KEYFILE [DICTIONARY]");
             System.exit(2);
         }
         Client client = new Client(arguments[0], Files.readString(Path.of(arguments[2])).strip());
         WordByWord participant = new WordByWord(arguments.length == 4 ? Path.of(arguments[3]) : null);
-        Run end = client.translate(openRun(client, arguments[1]).id(), participant);
-        System.out.printf(Locale.ROOT, "%s %d %.12f%n", end.id(), end.position(), end.cumulativeReward());
+        RunState state = client.translate(openRun(client, arguments[1]).run(), participant);
+        System.out.printf(Locale.ROOT, "%s %d %.12f%n", state.run(), state.position(), state.cumulativeReward());
     }
 
     private WordByWord(Path dictionary) throws IOException {
@@ -45,15 +45,17 @@ public final class WordByWord implements Translator {
         }
     }
 
-    private static Run openRun(Client client, String task) throws IOException, InterruptedException {
-        List<Run> mine = client.runs(task);
-        Run newest = mine.isEmpty() ? null : mine.get(mine.size() - 1);
+    private static RunState openRun(Client client, String task) throws IOException, InterruptedException {
+        List<RunState> mine = client.runs(task);
+        RunState newest = mine.isEmpty() ? null : mine.get(mine.size() - 1);
         return newest != null && newest.state().equals("open") ? newest : client.start(task);
     }
 
     @Override
     public String translate(String source) {
-        return Arrays.stream(source.split(" ")).map(word -> words.getOrDefault(word, word)).collect(Collectors.joining(" "));
+        return Arrays.stream(source.split(" "))
+                .map(word -> words.getOrDefault(word, word))
+                .collect(Collectors.joining(" "));
     }
 
     @Override

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.bandits.draws import draw_key, seed_from
-from mtloop.bandits.statistical.control_variate import Rewards
+from mtloop.bandits.reward_mean import RewardMean
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
-from mtloop.core.types import JSON, Feedback, Fields, Proposal, Reward, Segment
+from mtloop.core.types import JSON, Feedback, Fields, Proposal, Reward, Segment, feedback_words
 
 STATE = "bandit.json"
 
@@ -23,7 +23,7 @@ class DrawLog:
 
     method: str
     seed: int = 1
-    rewards_: Rewards = field(default_factory=Rewards)
+    rewards_: RewardMean = field(default_factory=RewardMean)
     rewarded_: set[int] = field(default_factory=set)
 
     def next_seed(self, segment: Segment) -> int:
@@ -38,7 +38,7 @@ class DrawLog:
     def rejection(self, proposal: Proposal, feedback: Feedback) -> str | None:
         """Return the reason why feedback is not learned from (see `BanditNMT`), or None."""
         if not isinstance(feedback, Reward):
-            return f"learns from rewards, not from {type(feedback).__name__}"
+            return f"learns from rewards, not from {feedback_words(type(feedback))}"
         if not 0 <= feedback.value <= 1:  # also NaN
             return "reward out of range"
         if proposal.system == self.method and "draw" not in proposal.memo:
@@ -71,7 +71,7 @@ class DrawLog:
             state = json.loads((folder / STATE).read_text(encoding="utf-8"))
             owner = state["method"], state["model"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"not a snapshot of a statistical bandit: {error}", path=folder / STATE) from error
+            raise InputError(f"not a snapshot of a bandit learner: {error}", path=folder / STATE) from error
         if owner != (self.method, model):
             raise InputError(f"belongs to method {owner[0]} on model {owner[1]}", path=folder / STATE)
         self.rewards_.count_, self.rewards_.total_ = state["rewards"], state["total"]

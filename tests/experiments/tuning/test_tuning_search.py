@@ -15,13 +15,13 @@ import pytest
 from mtloop.core import Header, InputError, Proposal, Step
 from mtloop.core.trace import Trace, TraceWriter
 from mtloop.experiments.experiment import Experiment
+from mtloop.experiments.experiment_toml import to_toml
 from mtloop.experiments.runners import ExperimentJob, InProcess, locked
 from mtloop.experiments.tuning.objective import Objective
 from mtloop.experiments.tuning.plan import SearchPlan
 from mtloop.experiments.tuning.row_range import RowRange, check_disjoint
 from mtloop.experiments.tuning.rungs import Rung, rungs
 from mtloop.experiments.tuning.space import Categorical, Range, parse_space
-from mtloop.experiments.tuning.toml_writer import to_toml
 from mtloop.experiments.tuning.trial import Trial
 from mtloop.experiments.tuning.tuning_search import Search
 from mtloop.metrics import BLEU, TER
@@ -117,7 +117,7 @@ def test_draws_depend_on_the_seed_do_not_repeat_and_end_in_a_small_space() -> No
         ("learning_rate=a:b", "expected two numbers"),
         ("max_updates=1.5:2", "two whole numbers"),
         ("gradient_clipping=1:2", "is not a number"),
-        ("learning_rate=a,b", "takes a float"),
+        ("learning_rate=a,b", "expected a number"),
         ("target_perplexity=1,2", "given twice"),
     ],
 )

@@ -32,11 +32,11 @@ def test_the_loop_runs_over_a_task(task_server: TaskServer) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_network_failures_change_nothing(task_server: TaskServer, tmp_path: Path, seed: int) -> None:
+def test_network_failures_do_not_change_the_run(task_server: TaskServer, tmp_path: Path, seed: int) -> None:
     task_server.task(kind="dev", max_passes=2)
     key, out = task_server.participant(), tmp_path / "run.jsonl"
     with task_server.serve() as http:
-        client = client_of(RandomFaults(http._transport, seed), key, patience=1e9)
+        client = client_of(RandomFaults(http._transport, seed), key, give_up_after=1e9)
         task, where = rejoin(client, out, "tiny")
         steps = list(participate(out, Header(config=where), task, Chained(), passes=2))
         (state,) = client_of(http._transport, key).runs()
@@ -71,12 +71,12 @@ def test_the_client_understands_the_problems_of_the_service(lite: TaskServer) ->
             client_of(http._transport, "nobody").tasks()
 
 
-def test_a_rate_limit_says_how_long_to_wait(tmp_path: Path) -> None:
+def test_a_rate_limit_has_a_retry_after(tmp_path: Path) -> None:
     task_server = TaskServer(Settings(folder=tmp_path / "data", rate=5), tmp_path)
     task_server.task()
     key = task_server.participant()
     with task_server.serve() as http:
-        client = client_of(http._transport, key, patience=0)
+        client = client_of(http._transport, key, give_up_after=0)
         with pytest.raises(Unreachable, match=r"asks to wait \d+ s \(429 Too Many Requests\)"):
             deque((client.tasks() for _ in range(11)), maxlen=0)  # a new minute may begin in between
 
@@ -86,7 +86,7 @@ def test_a_run_without_a_trace_is_continued(lite: TaskServer, tmp_path: Path) ->
     key, out = lite.participant(), tmp_path / "run.jsonl"
     with lite.serve() as http:
         client = client_of(http._transport, key)
-        started = client.start("final").run  # and killed before a line was written
+        started = client.start("final").run  # the client is killed before it writes a line
         task, where = rejoin(client, out, "final")
         assert task.run == started
         assert len(list(participate(out, Header(config=where), task, Chained()))) == len(SOURCES)
@@ -94,7 +94,7 @@ def test_a_run_without_a_trace_is_continued(lite: TaskServer, tmp_path: Path) ->
             rejoin(client, tmp_path / "other.jsonl", "final")
 
 
-def test_the_calls_of_2017(lite: TaskServer) -> None:
+def test_the_2017_client_against_the_service(lite: TaskServer) -> None:
     lite.task("dev", "dev", max_passes=2)
     with lite.serve(lite.participant()) as http:
         api = SharedTaskApi(Configuration("http://service.test/v1/tasks/dev"), client=Client(http))

@@ -15,9 +15,9 @@ from mtloop.metrics.quality import RewardBLEU
 from mtloop.service import create_app
 
 
-def kind(answer: Any) -> tuple[int, str]:
-    assert answer.headers["content-type"] == "application/problem+json"
-    return answer.status_code, answer.json()["type"].removeprefix("urn:mtloop:")
+def kind(response: Any) -> tuple[int, str]:
+    assert response.headers["content-type"] == "application/problem+json"
+    return response.status_code, response.json()["type"].removeprefix("urn:mtloop:")
 
 
 def test_a_whole_run(task_server: TaskServer) -> None:
@@ -55,12 +55,12 @@ def test_the_same_translation_again_gets_the_same_reward_and_another_is_refused(
     with task_server.serve(task_server.participant()) as client:
         run = start(client)
         first = pending(client, run)
-        answer = submit(client, run, first["id"], TRANSLATIONS[0]).json()
-        assert submit(client, run, first["id"], TRANSLATIONS[0]).json() == answer
+        response = submit(client, run, first["id"], TRANSLATIONS[0]).json()
+        assert submit(client, run, first["id"], TRANSLATIONS[0]).json() == response
         assert kind(submit(client, run, first["id"], REFERENCES[0])) == (409, "already-translated")
-        submit(client, run, answer["next"]["id"], "y")
+        submit(client, run, response["next"]["id"], "y")
         late = submit(client, run, first["id"], TRANSLATIONS[0]).json()
-        assert late["reward"] == answer["reward"]
+        assert late["reward"] == response["reward"]
         assert late["next"] == pending(client, run)
         assert client.get(f"/v1/runs/{run}").json()["position"] == 2
 
@@ -110,7 +110,7 @@ def test_a_training_task_has_one_pass_and_one_run(task_server: TaskServer) -> No
         assert kind(client.post("/v1/tasks/train/runs")) == (409, "no-more-runs")
 
 
-def test_a_stopped_task_takes_no_translations_until_it_is_resumed(task_server: TaskServer) -> None:
+def test_a_stopped_task_refuses_translations_until_it_is_resumed(task_server: TaskServer) -> None:
     task_server.task()
     with task_server.serve(task_server.participant()) as client:
         run = start(client)
@@ -158,13 +158,13 @@ def test_held_out_blocks_are_inserted_and_look_like_the_rest(task_server: TaskSe
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_64_submissions_at_once_earn_one_reward(task_server: TaskServer, workers: int) -> None:
+def test_64_simultaneous_submissions_get_one_reward(task_server: TaskServer, workers: int) -> None:
     task_server.task()
     key = task_server.participant()
-    rewards, statuses, position = asyncio.run(_rush(task_server, key, workers))
+    rewards, statuses, position = asyncio.run(_submit_64_times(task_server, key, workers))
     assert len(rewards) == 1
     assert sorted(set(statuses)) == [200, 409]
-    assert statuses.count(200) == 32  # those who sent what was sent first
+    assert statuses.count(200) == 32  # those with the text that was submitted first
     assert position == 1
     assert task_server.with_storage(lambda storage: _count(storage.tasks)) == 1
 
@@ -174,8 +174,8 @@ async def _count(store: Any) -> int:
     return len([one async for chunk in store.submissions(run, 1) for one in chunk])
 
 
-async def _rush(task_server: TaskServer, key: str, workers: int) -> tuple[set[float], list[int], int]:
-    """32 times one translation and 32 times another, over several applications that share the database."""
+async def _submit_64_times(task_server: TaskServer, key: str, workers: int) -> tuple[set[float], list[int], int]:
+    """Submit one translation 32 times and another 32 times, to several applications that share the database."""
     apps = [create_app(replace(task_server.settings, rate=0, quota=0)) for _ in range(workers)]
     async with _lifespans(apps):
         clients = [_client(app, key) for app in apps]
@@ -186,12 +186,12 @@ async def _rush(task_server: TaskServer, key: str, workers: int) -> tuple[set[fl
             body = {"id": first, "translation": "eins" if number % 2 else "zwei"}
             return await clients[number % 3 % workers].post(f"/v1/runs/{run}/translations", json=body)
 
-        answers = await asyncio.gather(*map(send, range(64)))
+        responses = await asyncio.gather(*map(send, range(64)))
         state = (await clients[0].get(f"/v1/runs/{run}")).json()
         for client in clients:
             await client.aclose()
-    rewards = {answer.json()["reward"] for answer in answers if answer.status_code == 200}
-    return rewards, [answer.status_code for answer in answers], state["position"]
+    rewards = {response.json()["reward"] for response in responses if response.status_code == 200}
+    return rewards, [response.status_code for response in responses], state["position"]
 
 
 def _client(app: Any, key: str) -> httpx2.AsyncClient:
@@ -220,14 +220,14 @@ def test_a_run_continues_after_a_restart(task_server: TaskServer) -> None:
     with task_server.serve(key) as client:
         run = start(client)
         first = pending(client, run)
-        answer = submit(client, run, first["id"], TRANSLATIONS[0]).json()
+        response = submit(client, run, first["id"], TRANSLATIONS[0]).json()
     with task_server.serve(key) as client:
-        assert pending(client, run) == answer["next"]
-        assert submit(client, run, first["id"], TRANSLATIONS[0]).json() == answer
+        assert pending(client, run) == response["next"]
+        assert submit(client, run, first["id"], TRANSLATIONS[0]).json() == response
         rest = translate_all(client, run)
         total = client.get(f"/v1/runs/{run}").json()["cumulative_reward"]
     assert len(rest) == 19
-    assert total == pytest.approx(answer["reward"] + sum(rest), abs=1e-12)
+    assert total == pytest.approx(response["reward"] + sum(rest), abs=1e-12)
 
 
 def test_simulated_raters_are_noisy_but_consistent(lite: TaskServer) -> None:
@@ -243,7 +243,7 @@ def test_simulated_raters_are_noisy_but_consistent(lite: TaskServer) -> None:
         assert len(set(given)) > len(clean) == 1
 
 
-def test_a_client_without_a_body_or_name_may_start(lite: TaskServer) -> None:
+def test_a_run_can_be_started_without_a_body_or_name(lite: TaskServer) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
         assert isinstance(client, TestClient)

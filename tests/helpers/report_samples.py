@@ -1,10 +1,14 @@
-"""Sample streams for reports."""
+"""Sample streams and a sample chart for reports."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from mtloop.core import PostEdit, Proposal, Segment, Step, Truth
+from mtloop.report.chart import Axis, Band, Chart, Series
 
 TERMS = [("drawer", "Schublade", "Fach"), ("lever", "Hebel", "Griff"), ("valve", "Ventil", "Klappe")]
 HOSTILE = "</script><script>window.hacked = 1; alert(1)</script><img src=x onerror='window.hacked = 1'>"
@@ -41,4 +45,16 @@ def terms(learns: bool, number: int = 40) -> list[Step]:
             (f"Open Part{i} .", f"Öffnen Sie {'Teil' if right else 'Ding'}{i} .", f"Öffnen Sie Teil{i} .")
             for i, right in appearances
         ]
+    )
+
+
+def sample_chart(name: str = "a & <b>", points: bool = False) -> Chart:
+    """A chart with a line and its band, a second series, a log axis and an undefined value."""
+    x = np.array([1.0, 2.0, 3.0])
+    y = np.array([math.nan, 2.0, 1.5])
+    line = Series(name, x, y, style_number=1, band=Band(y - 1, y + 1), note="S = 90")
+    dots = Series("_points", x, y, style_number=2, mode="points" if points else "line")
+    x_axis = Axis("x", log=True, ticks=(1, 2), range=(1, 4))
+    return Chart(
+        "chart", "Title", x_axis, Axis("y", range=(0, 3)), (line, dots), vertical_lines=(2.0,), horizontal_line=1.0
     )

@@ -74,7 +74,7 @@ def test_an_interrupted_run_is_resumed(service: Service) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_lost_responses_do_not_change_the_run(service: Service, seed: int) -> None:
-    task = client_of(RandomFaults(service, seed), patience=1e6).join("dev")
+    task = client_of(RandomFaults(service, seed), give_up_after=1e6).join("dev")
     steps = list(run(task, Chained(), task.judge))
     reliable = client_of(Service()).join("dev")
     expected = list(run(reliable, Chained(), reliable.judge))
@@ -97,7 +97,7 @@ def test_no_sentence_before_a_translation_of_the_last(service: Service) -> None:
     assert not service.runs[task.run].rewards
 
 
-def test_another_pass(service: Service) -> None:
+def test_next_pass_restarts_the_stream(service: Service) -> None:
     task = client_of(service).join("dev")
     one = list(run(task, CopySource(), task.judge))
     task.next_pass()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Rewards:
+class RewardMean:
     """Number and sum of the rewards so far. `control` subtracts their mean, which includes the current reward.
 
-    >>> rewards = Rewards(control=True)
+    >>> rewards = RewardMean(control=True)
     >>> [rewards.advantage(reward) for reward in (0.5, 1.0, 0.0)]
     [0.0, 0.25, -0.5]
     """

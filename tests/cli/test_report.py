@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from report.samples import stream
+from helpers.report_samples import stream
 
 from mtloop.cli import main
 from mtloop.core import Header, Reward, TraceWriter
@@ -46,7 +46,7 @@ def charts(page: str) -> set[str]:
 def test_a_report_on_text_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = files / "out.html"
     more = ["--baseline", files / "static.txt", "--lang", "de", "--metrics", "ter,r1", "--block-words", 40]
-    assert call(*texts(files), *more, "--samples", 20, "--title", "Mein Titel", "--out", out) == 0
+    assert call(*texts(files), *more, "--resamples", 20, "--title", "Mein Titel", "--out", out) == 0
     output = capsys.readouterr()
     written = [Path(line) for line in output.out.splitlines()]
     assert written[0] == out
@@ -57,11 +57,11 @@ def test_a_report_on_text_files(files: Path, capsys: pytest.CaptureFixture[str])
     assert output.err == ""
     page = out.read_text(encoding="utf-8")
     assert "<title>Mein Titel</title>" in page
-    assert "--lang de --metrics ter,r1 --block-words 40 --samples 20 --out" in page
+    assert "--lang de --metrics ter,r1 --block-words 40 --resamples 20 --out" in page
 
 
 def test_a_requested_slope_is_the_only_slope(files: Path) -> None:
-    options = ["--metrics", "bleu,slope-ca-bleu", "--samples", 10, "--pictures", "none"]
+    options = ["--metrics", "bleu,slope-ca-bleu", "--resamples", 10, "--pictures", "none"]
     assert call(*texts(files), *options, "--out", files / "r.html") == 0
     page = (files / "r.html").read_text(encoding="utf-8")
     assert charts(page) == {"curve-bleu", "slope-ca-bleu"}
@@ -73,7 +73,7 @@ def test_a_report_on_traces_with_both_picture_formats(tmp_path: Path, capsys: py
         with TraceWriter(tmp_path / f"{name}.jsonl", Header()) as trace:
             for step in stream(learns, 9):
                 trace.write(step)
-    options = ["--metrics", "sbleu,slope-u", "--samples", 10, "--pictures", "both", "--out", tmp_path / "r.html"]
+    options = ["--metrics", "sbleu,slope-u", "--resamples", 10, "--pictures", "both", "--out", tmp_path / "r.html"]
     assert call(tmp_path / "run.jsonl", "--baseline", tmp_path / "base.jsonl", *options) == 0
     assert sorted(path.suffix for path in (tmp_path / "r_files").iterdir()) == [".png"] * 3 + [".svg"] * 3
     assert "run.jsonl --baseline" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -86,7 +86,7 @@ def test_points_of_a_power_law_are_on_the_fitted_curve() -> None:
         Step(i, Proposal(Segment(str(i), "s " * words), h), PostEdit(r))
         for i, (h, r) in enumerate(zip(hyps, refs, strict=True))
     ]
-    slope = Slope(TER(), "u", words, samples=10)
+    slope = Slope(TER(), "u", words, resamples=10)
     evaluation = Evaluation({"a": steps}, [slope])
     points, fitted = slope_chart(evaluation, slope, list(evaluation.results())).series
     assert np.interp(points.x, fitted.x, fitted.y) == pytest.approx(points.y, rel=0.02)

@@ -1,9 +1,9 @@
-"""`mtloop train`, and `python -m mtloop.nmt.training`."""
+"""`mtloop train`."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,14 +11,22 @@ import pytest
 pytest.importorskip("transformers")
 
 from click.testing import CliRunner, Result
+from helpers.toy_training import one_thread, toy_pairs
 from transformers import MarianMTModel
 
 from mtloop.cli.train import command
-from mtloop.core.errors import InputError, MtloopError
-from mtloop.nmt.training.__main__ import main
+from mtloop.core.errors import InputError
 
-Toys = Callable[..., list[tuple[str, str]]]
-SMALL = "--vocab-size 305 --width 32 --heads 4 --ffn 64 --encoder-layers 1 --decoder-layers 1 --steps 3 --every 2"
+SMALL = (
+    "--vocab-size 305 --width 32 --heads 4 --ffn 64 --encoder-layers 1 --decoder-layers 1"
+    " --steps 3 --checkpoint-every 2"
+)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with one_thread():
+        yield
 
 
 @pytest.fixture
@@ -31,7 +39,7 @@ def train(tmp_path: Path) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def table(tmp_path: Path, toy_pairs: Toys) -> Path:
+def table(tmp_path: Path) -> Path:
     path = tmp_path / "toys.tsv.gz"
     path.write_bytes(gzip.compress("".join(f"{s}\t{t}\n" for s, t in toy_pairs(200)).encode()))
     return path
@@ -47,7 +55,7 @@ def test_train_from_a_compressed_table(train: Callable[..., Result], table: Path
 
 
 def test_train_from_two_text_files_with_given_vocabularies(
-    train: Callable[..., Result], table: Path, tmp_path: Path, toy_pairs: Toys
+    train: Callable[..., Result], table: Path, tmp_path: Path
 ) -> None:
     train("--data", table)
     for side, name in enumerate(("a.en", "a.de")):
@@ -55,7 +63,7 @@ def test_train_from_two_text_files_with_given_vocabularies(
     spm = [tmp_path / "model" / name for name in ("source.spm", "target.spm")]
     texts = ("--src", tmp_path / "a.en", "--tgt", tmp_path / "a.de")
     result = train(*texts, "--spm", *spm, "--work-dir", tmp_path / "other")
-    assert "vocabularies given" in result.stderr
+    assert "vocabularies are given" in result.stderr
     assert result.exception is None
 
 
@@ -82,7 +90,6 @@ def test_input_errors_are_one_line(
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
     message: str,
-    toy_pairs: Toys,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty.tsv").write_text("")
@@ -95,28 +102,3 @@ def test_input_errors_are_one_line(
     assert isinstance(error, InputError)
     assert pytest.importorskip("re").search(message, str(error))
     assert "\n" not in str(error)
-
-
-def test_run_a_job_file(table: Path, tmp_path: Path) -> None:
-    (tmp_path / "toys.tsv").write_bytes(gzip.decompress(table.read_bytes()))
-    parts = [part.split() for part in SMALL.replace("--", "\n").replace("-", "_").strip().split("\n")]
-    recipe = "\n".join(f"{name} = {value}" for name, value in parts)
-    job = f'data = ["{tmp_path}/toys.tsv"]\nout = "{tmp_path}/model"\nshard_mb = 1\n[recipe]\n{recipe}\n'
-    (tmp_path / "job.toml").write_text(job)
-    main([str(tmp_path / "job.toml")])
-    assert MarianMTModel.from_pretrained(tmp_path / "model").config.decoder_layers == 1
-
-
-@pytest.mark.parametrize(
-    ("job", "message"),
-    [
-        ("data = 3 4", "cannot read a job from this file"),
-        ('data = ["a"]', "the job has no key 'out'"),
-        ('dta = ["a"]', "unknown job key 'dta'; did you mean 'data'"),
-        ('data = ["absent.tsv"]\nout = "x"\n[recipe]\nsteps = 1', "absent.tsv: cannot be read"),
-    ],
-)
-def test_errors_in_a_job_file(tmp_path: Path, job: str, message: str) -> None:
-    (tmp_path / "job.toml").write_text(job)
-    with pytest.raises(MtloopError, match=message):
-        main([str(tmp_path / "job.toml")])

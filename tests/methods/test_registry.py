@@ -1,0 +1,38 @@
+"""The names of methods: the order of parts, and errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from mtloop.core.errors import UnknownName
+from mtloop.experiments.experiment import Experiment
+from mtloop.methods.registry import find_method, settings_of
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [
+        ("memory+full", "full+memory"),
+        ("copy+memory+full", "full+memory+copy"),
+        ("copy+memory", "memory+copy"),
+        ("memory+copy+lora", "lora+memory+copy"),
+        ("full+memory+copy", "full+memory+copy"),
+        ("nmt-el", "nmt-el"),
+    ],
+)
+def test_parts_have_any_order_and_one_name(name: str, canonical: str) -> None:
+    assert find_method(name) == find_method(canonical)
+    assert settings_of(name) == settings_of(canonical), "also the defaults of a registered combination"
+    assert Experiment("data.tsv", name).header(None).config["method"] == canonical
+
+
+def test_an_unknown_method_gets_a_suggestion_and_an_example_of_a_combination() -> None:
+    with pytest.raises(UnknownName, match=r"^there is no method 'lassso'; did you mean 'lasso'\? known: baseline, .*;"):
+        find_method("lassso")
+    with pytest.raises(UnknownName, match=r"; parts combine with \+, for example lasso\+memory\+copy$"):
+        find_method("full+lora")
+
+
+def test_an_unknown_setting_names_the_method() -> None:
+    with pytest.raises(UnknownName, match=r"^method full has no setting 'learning_rat'; did you mean 'learning_rate'"):
+        settings_of("full", {"learning_rat": 1})

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from mtloop.core.errors import InputError, UnknownName
+from mtloop.nmt.training import Recipe
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "either --steps or --minutes"),
+        ({"steps": 1, "minutes": 1.0}, "either --steps or --minutes"),
+        ({"steps": 0}, "steps is 0; expected more than 0"),
+        ({"steps": 1, "dropout": 1.0}, "dropout is 1.0"),
+        ({"steps": 1, "heads": 7}, "width 256 is not a multiple of the number of heads, 7"),
+        ({"steps": 1, "vocab": "bep"}, "there is no vocab 'bep'; did you mean 'bpe'"),
+        ({"steps": 1, "wdith": 3}, "the recipe has no field 'wdith'; did you mean 'width'"),
+    ],
+)
+def test_errors_in_a_recipe(values: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Recipe.of(values)
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="inverse-sqrt"):
+        Recipe(steps=1, lr_schedule="linear")
