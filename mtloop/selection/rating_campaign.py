@@ -23,7 +23,7 @@ from mtloop.selection.policies.race import Race
 from mtloop.selection.raters import MIN_RATINGS, RaterStatistics, Rating, rater_statistics, standardise
 from mtloop.selection.rating_log import RatingLog, check_rater
 
-FORMAT = 3  # of the plan file
+FORMAT = 2  # of the plan file
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.smt.tokens import FirstWordTruecaser, SmtTokeniser
 
-FORMAT = 2
+FORMAT = 1
 CARD_FILE, TOKENISER_FILE = "smt.json", "words.json"
 TRAIN_HINT = "train one: mtloop train --engine smt --data FILE --valid FILE --out FOLDER"
 

@@ -142,7 +142,7 @@ class Thot:
 
 
 def _max_phrase_length(card: SmtModelCard) -> int:
-    length = card.facts.get("max_phrase_length")
+    length = card.facts.get("phrase")
     return length if isinstance(length, int) else 0
 
 

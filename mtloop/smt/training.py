@@ -101,7 +101,7 @@ def build(
     facts: dict[str, JSON] = {
         "pairs": len(tokens),
         "order": order,
-        "max_phrase_length": phrases.max_phrase_length if phrases else max_phrase_length,
+        "phrase": phrases.max_phrase_length if phrases else max_phrase_length,
         "sil-thot": version("sil-thot"),
     }
     make_card(folder, UNTUNED_WEIGHTS, dict.fromkeys(FOREGROUND_FEATURES, INITIAL_WEIGHT), facts).write(folder)

@@ -221,6 +221,13 @@ def test_a_wrong_policy_raises_a_clear_error(spec: str, message: str) -> None:
         policy_of(spec)
 
 
+@pytest.mark.parametrize("spec", ["ewaf", "exp3", "ucb1", "thompson", "elimination", "race", "linucb"])
+def test_the_keys_of_the_state_are_the_names_of_attributes(spec: str) -> None:
+    policy = policy_of(spec)
+    assert policy.state()
+    assert all(key.endswith("_") and hasattr(policy, key) for key in policy.state())
+
+
 @pytest.mark.parametrize("names", [[], ["a", "a"]])
 def test_no_systems_and_duplicate_names_are_refused(names: list[str]) -> None:
     with pytest.raises(InputError):
