@@ -176,7 +176,7 @@ def test_an_invalid_campaign_raises_a_clear_error(make: Callable[[], CampaignPla
 
 def test_a_plan_survives_json_and_has_a_format_number() -> None:
     text = plan(3).to_json()
-    assert json.loads(text)["format"] == 3
+    assert json.loads(text)["format"] == 2
     assert CampaignPlan.from_json(text) == plan(3)
 
 
@@ -185,8 +185,7 @@ def test_a_plan_survives_json_and_has_a_format_number() -> None:
     [
         (None, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
         (1, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
-        (2, rf"^this campaign was made by an older mtloop \(format 2\); {EXPORT}$"),
-        (4, r"^this campaign was made by a newer mtloop \(format 4\); update mtloop$"),
+        (3, r"^this campaign was made by a newer mtloop \(format 3\); update mtloop$"),
     ],
 )
 def test_a_plan_of_another_format_is_refused(number: int | None, message: str) -> None:
