@@ -240,7 +240,7 @@ def _check_format(number: object) -> None:
     if number != FORMAT:
         export = "export its ratings with the version that made it, or create it again"
         newer = isinstance(number, int) and number > FORMAT
-        age, advice = ("a newer", "update mtloop") if newer else ("an older", export)
+        age, advice = ("a newer", "upgrade mtloop") if newer else ("an older", export)
         raise InputError(f"this campaign was made by {age} mtloop (format {number}); {advice}")
 
 

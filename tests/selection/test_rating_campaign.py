@@ -185,7 +185,7 @@ def test_a_plan_survives_json_and_has_a_format_number() -> None:
     [
         (None, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
         (1, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
-        (3, r"^this campaign was made by a newer mtloop \(format 3\); update mtloop$"),
+        (3, r"^this campaign was made by a newer mtloop \(format 3\); upgrade mtloop$"),
     ],
 )
 def test_a_plan_of_another_format_is_refused(number: int | None, message: str) -> None:
