@@ -47,7 +47,7 @@ REFERENCE = (
     "Drehen Sie den Griff der Schublade {n} nach links, bis er einrastet, und ziehen Sie sie dann leicht heraus."
 )
 TRANSLATION = "Drehen Sie den Griff von Schublade 7 nach links, bis es klickt, dann ziehen Sie ihn vorsichtig zu sich."
-SLICES = 12  # measurements at each position
+MEASUREMENTS_PER_POSITION = 12
 
 
 class Translation(BaseModel):
@@ -111,7 +111,7 @@ class Connection:
         self._writer.close()
 
 
-async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm: float = 1.0) -> Result:
+async def measure(port: int, participants: list[tuple[str, str]], seconds: float, warm: float = 1.0) -> Result:
     """Run the loop of all participants, (key, run) each, in parallel: get the next source, post its translation."""
     begin = time.perf_counter() + warm
     end = begin + seconds
@@ -127,7 +127,7 @@ async def measure(port: int, people: list[tuple[str, str]], seconds: float, warm
                 latencies.append(time.perf_counter() - start)
         connection.close()
 
-    await asyncio.gather(*(participate(key, run) for key, run in people))
+    await asyncio.gather(*(participate(key, run) for key, run in participants))
     return Result.of(latencies, seconds)
 
 
@@ -176,11 +176,11 @@ async def opened(settings: Settings) -> AsyncIterator[Storage]:
     await storage.close()
 
 
-async def prepare(settings: Settings, sentences: int, people: int, folder: Path) -> list[tuple[str, str]]:
+async def prepare(settings: Settings, sentences: int, participants: int, folder: Path) -> list[tuple[str, str]]:
     """Create a training task and its participants; return (key, run) for each."""
     async with opened(settings) as storage:
         await create_task(storage.tasks, task_file(folder, sentences))
-        return [await _add_participant(storage, number) for number in range(people)]
+        return [await _add_participant(storage, number) for number in range(participants)]
 
 
 async def _add_participant(storage: Storage, number: int) -> tuple[str, str]:
@@ -201,10 +201,10 @@ def task_file(folder: Path, sentences: int) -> TaskFile:
     return TaskFile(name="bench", kind="training", source=source, reference=reference)
 
 
-async def advance(settings: Settings, people: list[tuple[str, str]], position: int) -> None:
+async def advance(settings: Settings, participants: list[tuple[str, str]], position: int) -> None:
     """Move every run to a position; the first run also gets all rows before it."""
     async with opened(settings) as storage:
-        for number, (_, token) in enumerate(people):
+        for number, (_, token) in enumerate(participants):
             run = await storage.tasks.run(token)
             assert run is not None
             rows = position if number == 0 else 0  # rows of one run are enough to make the table large
@@ -219,8 +219,10 @@ async def advance(settings: Settings, people: list[tuple[str, str]], position: i
 
 def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Path) -> None:
     """Measure the no-op and the databases in turn, so that other load on the machine affects all of them."""
-    people = {name: asyncio.run(prepare(one, 200_000, args.participants, folder)) for name, one in settings.items()}
-    people["no-op"] = [("k", "r")] * args.participants
+    participants = {
+        name: asyncio.run(prepare(one, 200_000, args.participants, folder)) for name, one in settings.items()
+    }
+    participants["no-op"] = [("k", "r")] * args.participants
     results: dict[str, list[Result]] = {name: [] for name in ("no-op", *settings)}
     with ExitStack() as running:
         ports = {"no-op": free_port()}
@@ -229,7 +231,7 @@ def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Pat
             ports[name] = running.enter_context(service(one))
         for _ in range(args.rounds):
             for name, found in results.items():
-                found.append(asyncio.run(measure(ports[name], people[name], args.seconds, warm=0.3)))
+                found.append(asyncio.run(measure(ports[name], participants[name], args.seconds, warm=0.3)))
     print(f"{args.participants} participants, {args.rounds} rounds of {args.seconds:g} s; loop = GET next + POST")
     print(f"{'':12}{'loops/s':>10}{'p50 ms':>10}{'p99 ms':>10}{'of no-op':>10}")
     for name, found in results.items():
@@ -249,13 +251,13 @@ def service(settings: Settings) -> Iterator[int]:
 
 def depth_latency(name: str, settings: Settings, args: argparse.Namespace, folder: Path) -> None:
     """Print the latency at position 1,000 and at `--deep`."""
-    people = asyncio.run(prepare(settings, args.deep + 200_000, 8, folder))
+    participants = asyncio.run(prepare(settings, args.deep + 200_000, 8, folder))
     found: dict[int, list[float]] = {1_000: [], args.deep: []}
-    asyncio.run(advance(settings, people[:4], 1_000))
-    asyncio.run(advance(settings, people[4:], args.deep))
+    asyncio.run(advance(settings, participants[:4], 1_000))
+    asyncio.run(advance(settings, participants[4:], args.deep))
     with service(settings) as port:
-        for _ in range(SLICES):  # in turn, so that other load on the machine affects both
-            for position, some in ((1_000, people[:4]), (args.deep, people[4:])):
+        for _ in range(MEASUREMENTS_PER_POSITION):  # in turn, so that other load on the machine affects both
+            for position, some in ((1_000, participants[:4]), (args.deep, participants[4:])):
                 found[position].append(asyncio.run(measure(port, some, 1.0, warm=0.2)).p50)
     near, deep = (statistics.median(found[position]) for position in (1_000, args.deep))
     ratio = statistics.median(b / a for a, b in zip(found[1_000], found[args.deep], strict=True))
@@ -292,13 +294,13 @@ def main() -> None:
         folder = Path(path)
         server = Postgres(durable=True) if "postgresql" in args.databases and binaries() else None
         try:
-            work(args, folder, server)
+            run_benchmarks(args, folder, server)
         finally:
             if server is not None:
                 server.remove()
 
 
-def work(args: argparse.Namespace, folder: Path, server: Postgres | None) -> None:
+def run_benchmarks(args: argparse.Namespace, folder: Path, server: Postgres | None) -> None:
     def fresh(label: str) -> dict[str, Settings]:
         chosen: dict[str, Settings] = {}
         if "sqlite" in args.databases:

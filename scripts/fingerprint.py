@@ -377,7 +377,7 @@ def fetch(url: str, key: str) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         raise SystemExit("usage: python scripts/fingerprint.py OUT.txt")
     with tempfile.TemporaryDirectory() as folder:
         output = []

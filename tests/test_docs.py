@@ -64,7 +64,7 @@ def test_the_command_reference_is_the_help_text() -> None:
     assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == expected
 
 
-def test_every_verb_has_an_example_in_its_help() -> None:
+def test_every_command_has_an_example_in_its_help() -> None:
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None

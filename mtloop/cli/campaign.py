@@ -74,7 +74,7 @@ def create(
     if (out / PLAN).exists():
         raise InputError("this folder already contains a campaign; choose another folder", path=out)
     if not 0 <= indifference < 100:
-        raise InputError(f"--indifference {indifference:g}; expected points of 100: 0 or more and less than 100")
+        raise InputError(f"--indifference is {indifference:g}; expected points of 100: 0 or more and less than 100")
     outputs = {name: tuple(read_lines(path)) for name, path in _parse_systems(systems)}
     references = tuple(read_lines(reference)) if reference else ()
     settings |= {

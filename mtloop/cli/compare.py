@@ -16,8 +16,9 @@ from mtloop.cli._inputs import Inputs
 from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, split_names
 from mtloop.cli.run import make_experiment
 from mtloop.core.errors import MtloopError
-from mtloop.core.processes import ChildProcesses, failure_message
+from mtloop.core.processes import ChildProcesses
 from mtloop.experiments import backward_reliability
+from mtloop.experiments.runners import method_failure
 from mtloop.methods.defaults import COMPARED_METHODS
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def command(
     """Run several methods on the same stream; compare their quality and speed of learning, with significance."""
     from mtloop.methods.neural import canonical_name
 
-    chosen = list(map(canonical_name, split_names(methods, "--methods", "method", "baseline,lora")))
+    names_given = split_names(methods, "--methods", "method", "baseline,lora")
+    chosen = list(dict.fromkeys(map(canonical_name, names_given)))
     experiments = experiments_of(chosen, options)
     Inputs(language=language, names=names, block_words=block_words).metrics()  # a wrong name raises before the runs
     if documents:
@@ -176,4 +178,4 @@ def _command(method: str, trace: Path, language: str, options: dict[str, Any]) -
 def _run(children: ChildProcesses, arguments: list[str]) -> None:
     done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=None if sys.stderr.isatty() else subprocess.PIPE)
     if done.returncode:
-        raise MtloopError(failure_message(arguments[arguments.index("--method") + 1], done.stderr))
+        raise MtloopError(method_failure(arguments[arguments.index("--method") + 1], done.stderr, done.returncode))

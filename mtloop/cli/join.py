@@ -118,10 +118,10 @@ def take_part(
     snapshot_every: int,
 ) -> Iterator[Step]:
     """Take part in the task, and yield the steps of the run."""
-    from mtloop.client import participate, rejoin
+    from mtloop.client import join_or_resume, participate
 
     check_passes(client.task(task), passes)
-    joined, run_config = rejoin(client, out, task, run)
+    joined, run_config = join_or_resume(client, out, task, run)
     header = participant.header(run_config)
     steps = participate(out, header, joined, participant.learner, passes=passes, snapshot_every=snapshot_every)
     start = run_config["first_step"]

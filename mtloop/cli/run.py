@@ -77,7 +77,7 @@ def make_experiment(
     """Build an experiment. Options take precedence over the TOML file, which takes precedence over defaults."""
     from mtloop.experiments.experiment import Experiment
 
-    table: dict[str, Any] = Experiment.from_toml(config) if config else {}
+    table: dict[str, Any] = Experiment.read_fields(config) if config else {}
     table |= {name: value for name, value in options.items() if value is not None}
     settings = _with_beam_size(table.pop("beam_size", None), table.pop("settings", {}), "beam_size =")
     settings |= _with_beam_size(beam_size, dict(map(parse_setting, pairs)), "--beam-size")

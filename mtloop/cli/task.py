@@ -127,12 +127,10 @@ def _add_command(name: str, description: str, state: str, **changes: bool) -> No
     @click.argument("task", metavar="NAME")
     @database_options
     def change(task: str, folder: Path | None, database: str | None) -> None:
-        if "results_open" in changes:
-            found = with_storage(lambda storage: storage.tasks.task(task), folder, database)
-            if found is not None and found.kind != "training":
-                raise InputError(f"{task} is a {found.kind} task: its results are always visible")
         with_storage(lambda storage: storage.tasks.change_task(task, **changes), folder, database)
-        click.echo(f"{task}: {state}")
+        found = with_storage(lambda storage: storage.tasks.task(task), folder, database)
+        always = found is not None and found.kind != "training" and "results_open" in changes
+        click.echo(f"{task}: {'results of this kind of task are always visible' if always else state}")
 
 
 _add_command("open", "Publish the results of a training task.", "results are visible", results_open=True)

@@ -2,7 +2,7 @@
 
 from mtloop.client.client import Client
 from mtloop.client.failures import ClientError, Refused, Unreachable
-from mtloop.client.participation import participate, rejoin
+from mtloop.client.participation import join_or_resume, participate
 from mtloop.client.responses import RunState, SourceSentence, SubmissionResult, TaskInfo
 from mtloop.client.retry import Retry
 from mtloop.client.task_stream import Task
@@ -18,6 +18,6 @@ __all__ = [
     "Task",
     "TaskInfo",
     "Unreachable",
+    "join_or_resume",
     "participate",
-    "rejoin",
 ]

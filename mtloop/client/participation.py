@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mtloop.client.client import Client
 
 
-def rejoin(client: Client, path: str | Path, task: str, run: str | None = None) -> tuple[Task, dict[str, JSON]]:
+def join_or_resume(client: Client, path: str | Path, task: str, run: str | None = None) -> tuple[Task, dict[str, JSON]]:
     """Resume the run of the trace at `path`. Without a trace, resume `run`, or start a new run if it is None.
 
     The second value is the part of the trace header's config that describes the run: task, run and first_step, the
@@ -62,8 +62,8 @@ def participate(
 ) -> Iterator[Step]:
     """Run `record` on a task: write each step to `path`, or resume an unfinished trace there.
 
-    The header's config must contain the second value of `rejoin`. All `passes` passes go into the same trace. All
-    steps are yielded, first those that the trace already has.
+    The header's config must contain the second value of `join_or_resume`. All `passes` passes go into the same trace.
+    All steps are yielded, first those that the trace already has.
     """
     path = Path(path)
     trace, pending_file = read_existing_trace(path), PendingProposalFile(path.with_suffix(".pending.json"), task.run)
@@ -156,7 +156,9 @@ def _check_progress(path: Path, config: Fields, task: Task, least: int, most: in
     """Check that trace and service agree on the number of translations, except for one pending proposal."""
     first, done = config.get("first_step"), task.initial_state.done
     if not isinstance(first, int) or config.get("run") != task.run:
-        raise InputError("the header's config must contain the values that `rejoin` returns: task, run, first_step")
+        raise InputError(
+            "the header's config must contain the values that `join_or_resume` returns: task, run, first_step"
+        )
     if not least <= done - first <= most:
         raise TraceError(
             f"the trace has {least} steps, but the service has {done} translations of run {task.run}: "

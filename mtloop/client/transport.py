@@ -22,10 +22,10 @@ LIBRARIES = ("httpx2", "httpx")  # httpx2 is the successor of httpx, with the sa
 
 
 class RetryableError(PicklableError):
-    """A failure that a retry may solve. `executed` is true if the service may have executed the request."""
+    """A failure that a retry may solve. `maybe_executed`: the service may have executed the request."""
 
-    def __init__(self, reason: str, *, executed: bool, retry_after: float | None = None) -> None:
-        self.reason, self.executed, self.retry_after = reason, executed, retry_after
+    def __init__(self, reason: str, *, maybe_executed: bool, retry_after: float | None = None) -> None:
+        self.reason, self.maybe_executed, self.retry_after = reason, maybe_executed, retry_after
         super().__init__(reason)
 
 
@@ -44,7 +44,7 @@ class Transport:
     def request(
         self, method: str, path: str, body: Mapping[str, JSON] | None = None, *, repeatable: bool = True
     ) -> dict[str, JSON]:
-        """Send a request until a response arrives or `retry.give_up_after` ends. Return the body of the response.
+        """Send a request, and repeat it for at most `retry.give_up_after` seconds. Return the body of the response.
 
         A request that must not be executed twice is not `repeatable`. It is sent again only if it certainly was not
         executed; otherwise ResponseLost is raised, and the caller must find out.
@@ -54,7 +54,7 @@ class Transport:
             try:
                 return self._send(method, path, body)
             except RetryableError as error:
-                if error.executed and not repeatable:
+                if error.maybe_executed and not repeatable:
                     raise ResponseLost(f"{self.address}: {error.reason}") from error
                 wait = self.retry.wait(attempt, error.retry_after)
                 if self.retry.clock() - start + wait > self.retry.give_up_after:
@@ -70,11 +70,11 @@ class Transport:
         try:
             response = self.http.request(method, path, content=content, headers=headers)
         except (self._library.ConnectError, self._library.ConnectTimeout, self._library.PoolTimeout) as error:
-            raise RetryableError(_message(error), executed=False) from error
+            raise RetryableError(_message(error), maybe_executed=False) from error
         except (self._library.UnsupportedProtocol, self._library.InvalidURL) as error:
             raise InputError(f"{self.address!r} is not a service address: {error}") from error
         except self._library.TransportError as error:
-            raise RetryableError(_message(error), executed=True) from error
+            raise RetryableError(_message(error), maybe_executed=True) from error
         return _body(response)
 
     def _timeout(self, error: RetryableError) -> Unreachable:
@@ -83,14 +83,15 @@ class Transport:
                 f"{self.address} asks to wait {error.retry_after:.0f} s ({error.reason}); try again later"
             )
         return Unreachable(
-            f"{self.address} did not respond in {self.retry.give_up_after:.0f} s ({error.reason}); is it running?"
+            f"{self.address} was not available within {self.retry.give_up_after:.0f} s ({error.reason}); is it running?"
         )
 
 
 def checked_key(key: str) -> str:
     """Return the key. Raise InputError if it cannot be sent in a header."""
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError("the API key is empty or has invalid characters; give the line that `participant add` printed")
+        message = "the API key is empty or has invalid characters"
+        raise InputError(f"{message}; use the key that `mtloop participant add` printed")
     return key
 
 
@@ -120,7 +121,7 @@ def _body(response: Any) -> dict[str, JSON]:
     status, retry_after = response.status_code, parse_retry_after(response.headers.get("retry-after"))
     if status in NOT_EXECUTED or status in MAYBE_EXECUTED:
         reason = f"{status} {response.reason_phrase}".strip()
-        raise RetryableError(reason, executed=status in MAYBE_EXECUTED, retry_after=retry_after)
+        raise RetryableError(reason, maybe_executed=status in MAYBE_EXECUTED, retry_after=retry_after)
     if not 200 <= status < 300:
         raise _refusal(response)
     try:

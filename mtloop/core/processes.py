@@ -60,15 +60,16 @@ class ChildProcesses:
             child.terminate()
 
 
-def failure_message(method: str, stderr: bytes | None) -> str:
-    """Return the error of a child process that ran a method: the last line of its standard error, with the method once.
+def last_error(stderr: bytes | None, code: int) -> str:
+    """The last line that a child process wrote to standard error. None: it was not captured.
 
-    >>> failure_message("full", b"mtloop: no such file"), failure_message("full", b"mtloop: method full has no setting")
-    ('method full failed: no such file', 'method full has no setting')
+    >>> last_error(b"mtloop: no such file", 2), last_error(b"", 137), last_error(None, 2)
+    ('no such file', 'exit code 137', 'see above')
     """
-    lines = (stderr or b"").decode(errors="replace").strip().splitlines()
-    reason = lines[-1].removeprefix("mtloop: ") if lines else "see above"
-    return reason if reason.startswith(f"method {method} ") else f"method {method} failed: {reason}"
+    if stderr is None:
+        return "see above"
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("mtloop: ") if lines else f"exit code {code}"
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> None:

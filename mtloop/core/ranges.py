@@ -23,7 +23,7 @@ def check_above(minimum: float, **values: float) -> None:
     """Raise InputError, which names the value, if one is not above `minimum` or not finite."""
     for name, value in values.items():
         if not minimum < value < math.inf:
-            raise InputError(f"{name} is {value}; expected a number above {minimum}")
+            raise InputError(f"{name} is {value}; expected a finite number above {minimum}")
 
 
 def check_share(**values: float) -> None:

@@ -29,7 +29,9 @@ class Header:
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
     threads: int = 1
-    format: int = 0  # TraceWriter sets FORMAT; the default 0 ensures that the field is always written
+    # TraceWriter sets FORMAT. Fields with their default value are not written; FORMAT is never 0, so this field is
+    # always written.
+    format: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,7 @@ def _parse_header(line: bytes, path: str | Path) -> Header:
         raise TraceError(str(error), path=path, line=1) from error
     if header.format < FORMAT:
         message = f"trace format {header.format} was written by an older mtloop; this version reads format {FORMAT}"
-        raise TraceError(f"{message}; run it again into a new file", path=path, line=1)
+        raise TraceError(f"{message}; repeat the run with another --out file", path=path, line=1)
     if header.format > FORMAT:
         message = f"trace format {header.format} was written by a newer mtloop; this version reads format {FORMAT}"
         raise TraceError(f"{message}; upgrade mtloop", path=path, line=1)

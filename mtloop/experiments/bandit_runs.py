@@ -15,11 +15,12 @@ import click
 
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.loop import Delay
-from mtloop.core.processes import ChildProcesses, failure_message
+from mtloop.core.processes import ChildProcesses
 from mtloop.core.record import record
 from mtloop.core.trace import Trace
 from mtloop.core.types import Step
 from mtloop.experiments.bandit_task import BanditTask, MethodConfig
+from mtloop.experiments.runners import method_failure
 from mtloop.judges.rewards import sentence_reward
 from mtloop.methods.oracles import ORACLES
 from mtloop.report.bandit_results import BanditResults
@@ -107,4 +108,4 @@ def _join_command(service: str, task: str, key_file: Path, config: MethodConfig,
 def _run_command(children: ChildProcesses, arguments: list[str]) -> None:
     done = children.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
-        raise MtloopError(failure_message(arguments[arguments.index("--method") + 1], done.stderr))
+        raise MtloopError(method_failure(arguments[arguments.index("--method") + 1], done.stderr, done.returncode))

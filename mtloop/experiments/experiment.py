@@ -30,6 +30,10 @@ class Experiment:
     `schedule` is `each`, `delay:K` or `blocks:WORDS` (`blocks:WORDS:unfair` learns a block before translating it).
     An empty model or schedule means the default of the method's engine. `delta` is the path of a saved adaptation from
     which the run starts (empty: the base model).
+
+    These fields select segments, in this order. `shuffle`: random seed (0: keep the order). `skip`: number of segments
+    to leave out at the start. `distinct`: leave out segments with a source seen before. `limit`: number of segments
+    (0: all).
     """
 
     data: str
@@ -49,8 +53,8 @@ class Experiment:
         object.__setattr__(self, "method", canonical_name(self.method))
 
     @classmethod
-    def from_toml(cls, path: Path) -> dict[str, JSON]:
-        """The keyword arguments from a TOML file; its table `[settings]` holds the settings of the method."""
+    def read_fields(cls, path: Path) -> dict[str, JSON]:
+        """Return the fields in a TOML file; its table `[settings]` holds the settings of the method."""
         table: dict[str, JSON] = read_toml(path)
         check_fields(cls, table, path, {"beam_size": int})
         for name, value in table.items():

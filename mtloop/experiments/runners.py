@@ -18,7 +18,7 @@ from typing import Protocol
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, MtloopError
-from mtloop.core.processes import ChildProcesses
+from mtloop.core.processes import ChildProcesses, last_error
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.experiment_toml import to_toml
 
@@ -92,10 +92,10 @@ class Processes:
         if job.done:
             return ""
         done = children.run(self._command(job), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[self.lock])
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
+        reason = last_error(done.stderr, done.returncode)
         if done.returncode not in (0, EXIT_INPUT_ERROR):
-            raise MtloopError(f"{job.trace} was stopped ({lines[-1]}); run the same command again to resume")
-        return lines[-1].removeprefix("mtloop: ") if done.returncode else ""
+            raise MtloopError(f"{job.trace} was stopped ({reason}); run the same command again to resume")
+        return reason if done.returncode else ""
 
     def _command(self, job: ExperimentJob) -> list[str]:
         files = ["--config", str(job.config), "--out", str(job.trace)]
@@ -117,3 +117,13 @@ def locked(folder: Path, log: Callable[[str], None]) -> Iterator[int]:
             log(f"{folder}: another search, or a trial of a killed search, is running here; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()
+
+
+def method_failure(method: str, stderr: bytes | None, code: int) -> str:
+    """The message about a child process that ran a method and failed.
+
+    >>> method_failure("full", b"mtloop: no such file", 2), method_failure("full", b"mtloop: method full stopped", 2)
+    ('method full failed: no such file', 'method full stopped')
+    """
+    reason = last_error(stderr, code)
+    return reason if reason.startswith(f"method {method} ") else f"method {method} failed: {reason}"

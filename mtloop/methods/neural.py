@@ -30,7 +30,7 @@ def frozen(model: Marian) -> Scope:
 
 
 def bias(model: Marian, *, learning_rate: float = 0.1, gradient_clipping: str = "clip") -> Scope:
-    """Only a second bias on the output layer learns."""
+    """Only an extra output bias learns."""
     from mtloop.nmt.scopes.bias import OutputBias
 
     return OutputBias(model, learning_rate, _checked_clipping(gradient_clipping))
@@ -88,7 +88,7 @@ def lora(
 ) -> Scope:
     """Low-rank offsets of all attention and feed-forward matrices learn.
 
-    `bias_learning_rate` above 0 adds a second output bias.
+    `bias_learning_rate` above 0 adds an extra output bias.
     """
     from mtloop.nmt.scopes.lora import Lora
 

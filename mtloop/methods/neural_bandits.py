@@ -224,7 +224,7 @@ def recall(model: Marian, settings: RecallSettings) -> Explorer:
         "critic": lambda: Critic(width, seed=settings.seed),
     }
     if settings.reward_baseline not in baselines:
-        raise UnknownName("reward_baseline", settings.reward_baseline, baselines)
+        raise UnknownName("reward baseline", settings.reward_baseline, baselines)
     sampling = settings.explorer(baselines[settings.reward_baseline]())
     return RepeatedSources(sampling, settings.accept_reward, settings.beam_size)
 

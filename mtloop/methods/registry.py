@@ -14,7 +14,7 @@ from mtloop.core.keywords import keywords_of
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
 from mtloop.methods.copy_source import CopySource
-from mtloop.methods.neural import NEURAL_METHODS, Neural, canonical_name, is_combination
+from mtloop.methods.neural import EXTRAS, NEURAL_METHODS, SCOPES, Neural, canonical_name, is_combination
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 from mtloop.methods.oracles import INFORMED_METHODS
 from mtloop.methods.statistical import SMT_METHODS
@@ -72,6 +72,9 @@ def find_method(name: str) -> Callable[..., Learner]:
         return known[name]
     if is_combination(name.split("+")):
         return Neural(name)
+    parts = [*SCOPES, *EXTRAS]
+    if wrong := [part for part in name.split("+") if "+" in name and part not in parts]:
+        raise UnknownName("part of a method", wrong[0], parts)
     raise UnknownName("method", name, known, hint="parts combine with +, for example lasso+memory+copy")
 
 

@@ -1,4 +1,7 @@
-"""Effort of a translator: keystrokes and mouse actions, word prediction, post-editing, and when a system gets ahead."""
+"""Effort of a translator: keystrokes and mouse actions, word prediction, post-editing.
+
+`crossover` returns the crossover point of two learning curves.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,9 @@ class StaticCompleter:
 
 
 class _PrefixMetric(Ratio):
-    """A ratio of counts recorded with the proposal or, if there are none, of a simulation with the fixed output.
+    """A ratio of counts recorded with the proposal.
+
+    Without recorded counts, it is a ratio of simulated counts (`StaticCompleter` on the proposal).
 
     Only the first reference counts. A simulated text of more than 200 words is simulated, and accepted, in
     pieces of 200 words, to bound the time. Columns: numerator, denominator, recorded, simulated.
@@ -148,7 +153,7 @@ class _PrefixMetric(Ratio):
 
     @property
     def signature(self) -> str:
-        """The signature before scoring; `score_rows` replaces it by the prefixes that were used."""
+        """The signature before scoring. The one of `score_rows` shows if counts were recorded, simulated or both."""
         return self._signature("recorded-else-static")
 
     def score_rows(self, rows: Array) -> Score:

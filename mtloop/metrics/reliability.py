@@ -19,8 +19,8 @@ from mtloop.text.units import Units
 class HeldOutThird:
     """Three translations of the last third of one document, which no system learned from.
 
-    `baseline` comes from the unadapted system, `ada` from the system right after it learned the document's first two
-    thirds, `final` from the system after all documents.
+    `baseline` comes from the unadapted system, `final` from the system after all documents. `ada` is the 2012 paper's
+    name for the adapted system just after its document: it has learned the document's first two thirds.
     """
 
     document: str
@@ -97,8 +97,8 @@ class RepeatedErrors(Ratio):
     """Repeated-error rate: the share of corrected words that are wrong again when a later reference contains them.
 
     A reference word that the hypothesis lacks is a corrected word. Each later reference with that word counts once;
-    the word is wrong again if that hypothesis lacks it too. Words are types and only the first reference counts, as
-    in `Recall`. Columns: wrong again, counted.
+    the word is wrong again if that hypothesis lacks it too. A word that occurs twice in a segment counts once. Only
+    the first reference counts, as in `Recall`. Columns: wrong again, counted.
     """
 
     name = "rer"

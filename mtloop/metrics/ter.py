@@ -13,10 +13,11 @@ cannot change:
 * The alignment is bit-parallel dynamic programming (Myers 1999, Hyyrö 2003): a row of the edit distance table is a few
   integers. They store the information that the trace back needs to prefer the same operations as sacreBLEU.
 
-sacreBLEU fills only a beam around the diagonal of the table. Alignments with few edits cannot leave it (`_beam_binds`);
-then the plain edit distance and its alignment equal those of the beam. Otherwise the table is filled without the
-matches outside the beam, which gives the beam's values inside it: a path outside costs one edit per step, and because
-both edges of the beam rise with the same slope, a path inside connects the same two cells with no more steps.
+sacreBLEU fills only a beam around the diagonal of the table. Alignments with few edits cannot leave it
+(`_may_leave_beam`); then the plain edit distance and its alignment equal those of the beam. Otherwise matches outside
+the beam are removed before the table is filled. Then a path outside the beam saves nothing: every step costs one edit.
+For each such path there is a path inside the beam between the same two cells that is not longer, because both edges of
+the beam have the same slope. So the cells inside the beam have sacreBLEU's values.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ MAX_TABLE = 10_000**2  # cells; sacreBLEU cannot fill a larger table and we coul
 _MATCHES_NOTHING = "\0"
 
 _Row = tuple[int, int, int]
-"""Three sets of reference positions in a row of the table.
+"""A row of the table, which belongs to one hypothesis word: three sets of reference positions.
 
-The row's word equals the reference word; the cell costs no more than its diagonal neighbour; it costs one more than the
-cell above. Sets are integers with one bit per position, here and in the whole module.
+* `equal`: the hypothesis word equals this reference word.
+* `free`: the cell costs no more than its diagonal neighbour (row above, column before).
+* `grows`: the cell costs one more than the cell above.
+
+Sets are integers with one bit per position, here and in the whole module.
 """
 
 _Shift = tuple[int, int, int]
@@ -51,7 +55,10 @@ _Shift = tuple[int, int, int]
 @dataclass(frozen=True, slots=True)
 class _Alignment:
     insertion_points: list[int]
-    """For each number of reference words: the number of hypothesis words up to the one aligned with the last."""
+    """insertion_points[j]: how many hypothesis words come up to and including the word aligned with reference word j.
+
+    Words count from 1, so insertion_points[0] is 0. If reference word j has no aligned word: the words before the gap.
+    """
     hyp_errors: int
     ref_errors: int
     misplaced: list[int]
@@ -161,12 +168,12 @@ def _members(bits: int) -> Iterator[int]:
 def _distance(hyp: str, ref: str, at_most: float = inf) -> int:
     """Return the edit distance within the beam; or, if that exceeds `at_most`, a lower bound that does too."""
     edits = Levenshtein.distance(hyp, ref)
-    if edits > at_most or not _beam_binds(len(hyp), len(ref), edits):
+    if edits > at_most or not _may_leave_beam(len(hyp), len(ref), edits):
         return edits
     return _beam_table(_equal_words(hyp, ref), len(ref))[1]
 
 
-def _beam_binds(hyp_length: int, ref_length: int, edits: int) -> bool:
+def _may_leave_beam(hyp_length: int, ref_length: int, edits: int) -> bool:
     """Return whether an alignment with this many edits might leave the beam.
 
     With e edits and a length difference d, it is at most (e + d) / 2 cells from the beam's centre, or one more because
@@ -177,7 +184,7 @@ def _beam_binds(hyp_length: int, ref_length: int, edits: int) -> bool:
 
 def _align(hyp: str, ref: str, edits: int) -> _Alignment:
     equal_words = _equal_words(hyp, ref)
-    fill = _beam_table if _beam_binds(len(hyp), len(ref), edits) else _table
+    fill = _beam_table if _may_leave_beam(len(hyp), len(ref), edits) else _table
     rows, _ = fill(equal_words, len(ref))
     return _trace_back(rows, equal_words, len(ref))
 
@@ -218,7 +225,7 @@ def _beam_table(equal_words: list[int], width: int) -> tuple[list[_Row], int]:
 
 @lru_cache(maxsize=16)
 def _beam(hyp_length: int, ref_length: int) -> tuple[int, ...]:
-    """Return, for each row of the table, the set of its columns in the beam; both start at the empty prefix."""
+    """Return the columns in the beam, one set per row of the table; row 0 and column 0 stand for the empty prefix."""
     ratio = ref_length / hyp_length
     width = BEAM_WIDTH if ratio / 2 <= BEAM_WIDTH else ceil(ratio / 2 + BEAM_WIDTH)
     columns = (1 << ref_length + 1) - 1

@@ -34,7 +34,8 @@ class AdaptiveNMT:
     For each post-edit: while the pair's perplexity is above `target_perplexity` and fewer than `max_updates` steps were
     taken, take one (batch of one, no dropout). An unusable pair, or updates that increase the loss, leave the model
     unchanged; then `Learned.rejected` gives the reason. The loss is checked before each further update. It is not
-    checked after the last one: that would cost one more forward pass per pair, for a step as long as those before it.
+    checked after the last update: that costs one more forward pass per pair, and the last update has the same learning
+    rate and clipping as the earlier ones.
     """
 
     def __init__(
@@ -123,9 +124,10 @@ class AdaptiveNMT:
         return self.model.target.encode(word)[:-1]
 
     def split_source(self, source: str, max_tokens: int = 0) -> Iterator[str]:
-        """Split a source into pieces of one sentence, or of more within `max_tokens` (0: `max_piece_tokens`).
+        """Split a source into pieces of whole sentences, as many as fit in `max_tokens`, at least one.
 
-        A sentence of more than `max_sentence_tokens` is split between words. No text is lost.
+        `max_tokens` 0 means `max_piece_tokens`. A sentence of more than `max_sentence_tokens` is split between words.
+        No text is lost.
         """
         max_tokens = max_tokens or self.max_piece_tokens
         return self._pack(self._sentences(source, max_tokens), max_tokens)
@@ -197,7 +199,10 @@ class AdaptiveNMT:
             self.memory.add(StoredSegment(self.lessons_ - 1, source, target, lesson.target, keys, attended))
 
     def forget(self, index: int) -> bool:
-        """Undo one lesson (counted from 0). Only a memory can: return False if weights or copy counts have learned."""
+        """Undo one lesson (counted from 0); return False if it is not in the memory.
+
+        This works only for method `memory` alone. Return False for methods that update weights or count copied words.
+        """
         if not isinstance(self.scope, Frozen) or self.memory is None or self.copying:
             return False
         return self.memory.forget(index)

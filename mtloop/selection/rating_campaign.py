@@ -43,11 +43,10 @@ class CampaignPlan:
     def __post_init__(self) -> None:
         if not self.sources:
             raise InputError("no segments to rate; expected at least one")
+        if len(self.outputs) < 2:
+            raise InputError(f"a campaign compares systems; expected at least 2, got {len(self.outputs)}")
         if len(self.outputs) <= self.top:
-            count = (
-                "there is only 1 system" if len(self.outputs) == 1 else f"there are only {len(self.outputs)} systems"
-            )
-            raise InputError(f"--top is {self.top}, but {count}; give more systems or a smaller --top")
+            raise InputError(f"top is {self.top}, but there are only {len(self.outputs)} systems; choose a smaller top")
         for name, lines in [*self.outputs.items(), *([("the reference", self.references)] if self.references else [])]:
             if len(lines) != len(self.sources):
                 raise InputError(f"{name} has {len(lines)} lines, the source {len(self.sources)}; expected the same")

@@ -34,9 +34,10 @@ class Recording:
 class History:
     """The results of a replay after every iteration.
 
-    `tops` holds the indices of the best systems (iterations x runs x top), `mean_tops` the same by mean weights over
-    runs (iterations x top), `spent` the human ratings read so far (iterations x runs). `weights` are stored only at the
-    iterations in `kept` (kept x runs x systems). `stops` holds for every run the iteration and the `Stop`, or None.
+    `tops`: the indices of the best systems (iterations x runs x top). `mean_tops`: the best systems by the weights
+    averaged over all runs (iterations x top). `spent`: the number of human ratings read so far (iterations x runs).
+    `weights` are stored only at the iterations in `kept` (kept x runs x systems).
+    `stops`: for every run the iteration and the `Stop`, or None.
     """
 
     systems: tuple[str, ...]
@@ -67,7 +68,7 @@ class History:
 
     @property
     def last_change(self) -> int:
-        """The iteration after which the best systems by mean weights stayed the same."""
+        """The first iteration with the final set of best systems (by mean weights)."""
         best = np.sort(self.mean_tops, axis=1)
         changed = np.flatnonzero((best[1:] != best[:-1]).any(axis=1))
         return int(changed[-1]) + 2 if changed.size else 1
@@ -198,7 +199,11 @@ class Replay:
 
 
 def _published_averages(policy: BatchPolicy) -> Array | None:
-    """The averages of the published code (variant published): of the policy's own sums, for EXP3 of rewards / p."""
+    """Return the averages that the paper's code uses for missing ratings (None unless `variant` is "published").
+
+    An average is the policy's sum of rewards of a system, divided by the number of rated iterations minus 1 (at least
+    1). For EXP3 these rewards are already divided by p.
+    """
     if getattr(policy, "variant", "") != "published":
         return None
     averages: Array = policy.averages()  # type: ignore[attr-defined]

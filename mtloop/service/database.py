@@ -100,6 +100,11 @@ class Database:
                 await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             await connection.run_sync(_upgrade)
 
+    async def check_known(self) -> None:
+        """Raise InputError if a newer version of mtloop has migrated the database."""
+        async with self.reading() as connection:
+            await connection.run_sync(_check_known)
+
     async def ready(self) -> bool:
         """Whether the database answers and has the schema of this version."""
         async with self.reading() as connection:
@@ -211,8 +216,16 @@ def _config() -> Config:
 
 
 def _upgrade(connection: sa.Connection) -> None:
-    """Run the migrations that are missing. A database of a newer version raises InputError."""
     config, script = _config(), _script()
+    _check_known(connection)
+    with EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs("head", at)) as environment:
+        environment.configure(connection=connection, render_as_batch=True)
+        environment.run_migrations()
+
+
+def _check_known(connection: sa.Connection) -> None:
+    """Raise InputError if the schema is newer than this version."""
+    script = _script()
     current = MigrationContext.configure(connection).get_current_revision()
     try:
         script.get_revisions(current or ())
@@ -221,9 +234,6 @@ def _upgrade(connection: sa.Connection) -> None:
             f"the database was made by a newer mtloop (schema {current}; this version knows up to "
             f"{script.get_current_head()}); upgrade mtloop"
         ) from error
-    with EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs("head", at)) as environment:
-        environment.configure(connection=connection, render_as_batch=True)
-        environment.run_migrations()
 
 
 def _is_current(connection: sa.Connection) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from mtloop.core.errors import InputError
+from mtloop.service.database import Database, is_outage
 from mtloop.service.settings import Settings
 
 FACTORY = "mtloop.service.app:create_app"
@@ -19,6 +21,7 @@ FACTORY = "mtloop.service.app:create_app"
 
 def serve(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT. Open requests are answered before the process ends."""
+    asyncio.run(_check_database(settings.url))
     listening = listen(settings.host, settings.port)
     os.environ.update(settings.environment())
     host, port = listening.getsockname()[:2]
@@ -43,6 +46,18 @@ def serve(settings: Settings) -> None:
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         listening.close()
+
+
+async def _check_database(url: str) -> None:
+    """Raise InputError for a database of a newer version. One that does not answer yet is migrated later."""
+    database = Database.connect(url)
+    try:
+        await database.check_known()
+    except Exception as error:
+        if not is_outage(error):
+            raise
+    finally:
+        await database.close()
 
 
 def _exit(*_: object) -> None:

@@ -1,5 +1,7 @@
 """The systems of the 2012 paper as learners: background only, background and foreground, foreground only.
 
+Background: the model trained on a large corpus. Foreground: what was learned from the corrections.
+
     SmtLearner(make_system) ── BackgroundOnly(engine)         never learns
                             ├─ IncrementalTraining(engine)    adds each pair to the models of the engine
                             ├─ NbestRescoring(engine)         rescores n-best lists with foreground models
@@ -116,8 +118,8 @@ class ForegroundOnly:
     """Models trained on the corrections alone, again from scratch after every `retrain_words` new source words.
 
     Truecasing and word alignments come from the background model: a thousand words are too few to align well. Phrases,
-    lexicon and n-grams come from the corrections alone. Phrases are long: the decoder keeps the source order, so a
-    sentence longer than one phrase is reproduced only in parts, and new corrections would look forgotten. The
+    lexicon and n-grams come from the corrections alone. Phrases may be long (`max_phrase_length`). The decoder does not
+    reorder phrases, so with short phrases it could not reproduce a corrected sentence that has another word order. The
     log-linear weights are untuned: weights tuned for a background give long phrases too little influence. Until the
     first model is trained, the source is copied.
     """

@@ -141,7 +141,10 @@ def tune(
 def _next_weights(
     pool: CandidatePool, tried: Sequence[tuple[float, dict[str, float]]], rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the best result of searches from the last two weights; scaled, since only the direction matters."""
+    """Return the best result of searches from the last two weights.
+
+    It is scaled to mean absolute value 1, because the length of the vector changes no ranking.
+    """
     features, statistics = pool.arrays()
     positive = [FEATURES.index(name) for name in POSITIVE_FEATURES]
     starts = [np.array(list(weights.values())) for _, weights in tried[-2:]]
@@ -168,7 +171,10 @@ def tune_rescoring(
     lists: Sequence[tuple[Sequence[str], Sequence[tuple[Candidate, Mapping[str, float]]]]],
     seed: int = 1,
 ) -> dict[str, float]:
-    """Return weights of features that are added to the decoder's score; `lists` pairs a reference with candidates."""
+    """Return weights of features that are added to the decoder's score.
+
+    `lists` holds, for each segment, the reference and its candidates with their extra features.
+    """
     pool = CandidatePool(("score", *names), [target for target, _ in lists])
     for number, (_, candidates) in enumerate(lists):
         for candidate, extra in candidates:

@@ -83,11 +83,11 @@ def test_campaign_errors_are_one_line(mtloop: Callable[..., CommandResult], tmp_
         (("campaign", "create", "--source", source, "--system", f"a={source}", "--out", folder), "already"),
         (
             (*one_system, "--indifference", "100"),
-            "--indifference 100; expected points of 100: 0 or more and less than 100",
+            "--indifference is 100; expected points of 100: 0 or more and less than 100",
         ),
         (
             one_system,
-            "--top is 1, but there is only 1 system; give more systems or a smaller --top",
+            "a campaign compares systems; expected at least 2, got 1",
         ),
     ]:
         result = mtloop(*arguments)

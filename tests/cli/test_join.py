@@ -193,7 +193,7 @@ def test_an_error_is_one_line(
 
 @pytest.mark.parametrize(
     ("url", "message"),
-    [("tasks.example.org", "is not a service address"), ("http://127.0.0.1:1", "did not respond in 0 s")],
+    [("tasks.example.org", "is not a service address"), ("http://127.0.0.1:1", "was not available within 0 s")],
 )
 def test_a_wrong_address(mtloop: Call, key: Path, tmp_path: Path, url: str, message: str) -> None:
     out = tmp_path / "run.jsonl"

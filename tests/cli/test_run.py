@@ -264,7 +264,7 @@ def test_compare_names_a_method_that_fails_once(mtloop: Call, model: Path, data:
 
 def test_compare_records_a_combination_under_one_name(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     given = ("--data", data, "--model", model, "--limit", 4, "--metrics", "ter", "--out", tmp_path / "out")
-    result = mtloop("compare", *given, "--methods", "memory+bias")
+    result = mtloop("compare", *given, "--methods", "memory+bias,bias+memory")
     assert result.code == 0, result.err
     assert Trace.read(tmp_path / "out" / "bias+memory.jsonl").header.config["method"] == "bias+memory"
 

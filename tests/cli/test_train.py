@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -100,5 +101,5 @@ def test_input_errors_are_one_line(
     Path("good.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs(100)))
     error = train(*arguments).exception
     assert isinstance(error, InputError)
-    assert pytest.importorskip("re").search(message, str(error))
+    assert re.search(message, str(error))
     assert "\n" not in str(error)

@@ -116,7 +116,7 @@ def test_waits_grow_and_are_random(service: Service) -> None:
 
 def test_the_client_gives_up_after_the_given_time(service: Service) -> None:
     time = FakeClock()
-    with pytest.raises(Unreachable, match=r"did not respond in 30 s \(refused\); is it running"):
+    with pytest.raises(Unreachable, match=r"was not available within 30 s \(refused\); is it running"):
         client_of(Faulty(service, *["before"] * 99), time=time, give_up_after=30).tasks()
     assert 10 < time.now <= 30
 

@@ -10,7 +10,7 @@ import pytest
 from helpers.fake_service import SOURCES, RandomFaults, Service, client_of
 from helpers.learners import Chained, Saved
 
-from mtloop.client import participate, rejoin
+from mtloop.client import join_or_resume, participate
 from mtloop.client.participation import PendingProposalFile
 from mtloop.core import (
     Feedback,
@@ -44,7 +44,7 @@ def take_part(
 ) -> list[Step]:
     """Join or resume a run. Simulate a kill at call number `kill` of the function named by `where`."""
     client = client_of(service, give_up_after=1e9)
-    task, config = rejoin(client, out, "dev")
+    task, config = join_or_resume(client, out, "dev")
     calls = 0
 
     def counted(name: str, function: Callable[..., object], after: bool) -> Callable[..., object]:
@@ -115,10 +115,10 @@ def test_a_run_can_be_resumed_without_its_trace(tmp_path: Path) -> None:
     task = client.join("dev")
     segment, _ = next(iter(task))
     task.judge(Proposal(segment, "x"))
-    rest, config = rejoin(client, out, "dev", task.run)
+    rest, config = join_or_resume(client, out, "dev", task.run)
     assert config["first_step"] == 1
     assert len(list(participate(out, Header(config=config), rest, Chained()))) == len(SOURCES) - 1
-    resumed, config = rejoin(client, out, "dev")
+    resumed, config = join_or_resume(client, out, "dev")
     assert len(list(participate(out, Header(config=config), resumed, Chained()))) == len(SOURCES) - 1
 
 
@@ -139,7 +139,7 @@ def test_a_trace_of_another_task_or_run_is_not_resumed(tmp_path: Path) -> None:
     take_part(service, out, Chained())
     for task, run in (("mock", None), ("dev", "run-5")):
         with pytest.raises(TraceError, match="belongs to task dev, run run-0"):
-            rejoin(client_of(service), out, task, run)
+            join_or_resume(client_of(service), out, task, run)
     assert len(service.runs) == 1
 
 
@@ -147,7 +147,7 @@ def test_a_run_of_another_task_is_not_joined(tmp_path: Path) -> None:
     client = client_of(Service())
     known, other = client.start("dev").run, client.start("mock").run
     with pytest.raises(InputError, match=f"task dev has no run '{other}'.*known: {known}"):
-        rejoin(client, tmp_path / "x.jsonl", "dev", other)
+        join_or_resume(client, tmp_path / "x.jsonl", "dev", other)
 
 
 @pytest.mark.parametrize("content", [b"", b'{"kind":"hea', b'{"kind":"header","config":{"ta'])
@@ -203,7 +203,7 @@ def test_the_learner_learns_from_the_lost_reward(tmp_path: Path) -> None:
 
 def test_a_header_without_the_run(tmp_path: Path) -> None:
     task = client_of(Service()).join("dev")
-    with pytest.raises(InputError, match="the values that `rejoin` returns"):
+    with pytest.raises(InputError, match="the values that `join_or_resume` returns"):
         list(participate(tmp_path / "run.jsonl", Header(), task, Chained()))
     assert not (tmp_path / "run.jsonl").exists()
 

@@ -17,7 +17,7 @@ ERRORS = [
     TraceError("is empty", path="run.jsonl"),
     MissingExtra("torch is not installed"),
     Refused(409, "urn:mtloop:already-translated", "Conflict", "this sentence has its reward", "{}"),
-    RetryableError("HTTP 503", executed=False, retry_after=2.0),
+    RetryableError("HTTP 503", maybe_executed=False, retry_after=2.0),
     ApiException(404, "Not found", "{}"),
 ]
 

@@ -22,7 +22,7 @@ def test_a_value_below_the_minimum_is_named(value: float) -> None:
 
 @pytest.mark.parametrize("value", [0, -0.5, nan, inf])
 def test_a_value_that_must_be_above_the_minimum_is_named(value: float) -> None:
-    with pytest.raises(InputError, match=f"^learning_rate is {value}; expected a number above 0$"):
+    with pytest.raises(InputError, match=f"^learning_rate is {value}; expected a finite number above 0$"):
         check_above(0, learning_rate=value)
 
 

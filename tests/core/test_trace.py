@@ -109,7 +109,7 @@ def test_a_trace_of_format_1_must_be_recorded_again(tmp_path: Path, use: Callabl
         use(path)
     assert str(error.value) == (
         f"{path}:1: trace format 1 was written by an older mtloop; this version reads format 2; "
-        "run it again into a new file"
+        "repeat the run with another --out file"
     )
     assert path.read_bytes() == content
 

@@ -179,7 +179,10 @@ def test_a_step_far_too_long_is_rolled_back(small: Marian) -> None:
 def test_a_restored_model_learns_the_same_source_again_to_the_last_bit(
     small: Marian, tmp_path: Path, method: str
 ) -> None:
-    """A lesson that ends early has encoded the source with updates that were not committed yet."""
+    """After a lesson that stops early, the cached encoder states come from updates that are not committed yet.
+
+    They must not be reused.
+    """
     settings = {"learning_rate": 0.3, "max_updates": 500, "target_perplexity": 200.0}
     live, restored = make_learner(method, small, settings), make_learner(method, small, settings)
     assert isinstance(live, AdaptiveNMT)

@@ -160,9 +160,12 @@ def test_the_name_of_a_rater_must_be_a_valid_file_name(name: str, tmp_path: Path
         (lambda: CampaignPlan((), {"a": (), "b": ()}, top=1), "no segments"),
         (
             lambda: CampaignPlan(("s",), {"a": ("x",)}, top=1),
-            r"^--top is 1, but there is only 1 system; give more systems or a smaller --top$",
+            r"^a campaign compares systems; expected at least 2, got 1$",
         ),
-        (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ("y",)}, top=3), "--top is 3, but there are only 2 systems"),
+        (
+            lambda: CampaignPlan(("s",), {"a": ("x",), "b": ("y",)}, top=3),
+            "top is 3, but there are only 2 systems; choose a smaller top",
+        ),
         (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ()}, top=1), "b has 0 lines"),
         (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ("y",)}, ("r", "r"), top=1), "the reference has 2 lines"),
         (lambda: CampaignPlan(("s",), {"a": ("x",), "b": ("y",)}, top=1, confidence=2), "between 0 and 1"),

@@ -10,7 +10,7 @@ from helpers.fake_service import Faulty, RandomFaults, client_of
 from helpers.learners import Chained
 from helpers.shared_task import REFERENCES, SOURCES, TaskServer
 
-from mtloop.client import Client, Refused, Unreachable, participate, rejoin
+from mtloop.client import Client, Refused, Unreachable, join_or_resume, participate
 from mtloop.client.wmt_client_python import Configuration, SharedTaskApi, Translation
 from mtloop.client.wmt_client_python.rest import ApiException
 from mtloop.core import Header, InputError, Reward, UnknownName, run
@@ -37,7 +37,7 @@ def test_network_failures_do_not_change_the_run(task_server: TaskServer, tmp_pat
     key, out = task_server.participant(), tmp_path / "run.jsonl"
     with task_server.serve() as http:
         client = client_of(RandomFaults(http._transport, seed), key, give_up_after=1e9)
-        task, where = rejoin(client, out, "tiny")
+        task, where = join_or_resume(client, out, "tiny")
         steps = list(participate(out, Header(config=where), task, Chained(), passes=2))
         (state,) = client_of(http._transport, key).runs()
     assert len(steps) == 2 * len(SOURCES)
@@ -87,11 +87,11 @@ def test_a_run_without_a_trace_is_continued(lite: TaskServer, tmp_path: Path) ->
     with lite.serve() as http:
         client = client_of(http._transport, key)
         started = client.start("final").run  # the client is killed before it writes a line
-        task, where = rejoin(client, out, "final")
+        task, where = join_or_resume(client, out, "final")
         assert task.run == started
         assert len(list(participate(out, Header(config=where), task, Chained()))) == len(SOURCES)
         with pytest.raises(InputError, match=f"no further run; resume one of your runs with --run: {started}"):
-            rejoin(client, tmp_path / "other.jsonl", "final")
+            join_or_resume(client, tmp_path / "other.jsonl", "final")
 
 
 def test_the_2017_client_against_the_service(lite: TaskServer) -> None:

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from mtloop.core.errors import InputError
 from mtloop.service import Settings, database
 from mtloop.service.accounts.keys import hash_key
+from mtloop.service.server import serve
 from mtloop.service.settings import FILE, driver
 
 DUMP = (Path(__file__).parent / "schema" / "0001.sql").read_text(encoding="utf-8")
@@ -195,3 +197,12 @@ def test_the_migrations_make_the_schema_of_the_code(task_server: TaskServer) -> 
             )
 
     assert task_server.with_storage(differences) == []
+
+
+def test_serve_refuses_a_database_of_a_newer_version(lite: TaskServer) -> None:
+    lite.task()
+    with closing(sqlite3.connect(lite.settings.folder / FILE)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+    with pytest.raises(InputError, match="made by a newer mtloop"):
+        serve(replace(lite.settings, port=0))

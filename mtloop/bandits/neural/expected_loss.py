@@ -68,7 +68,7 @@ def expected_loss(
 def clip_lesson(lesson: Lesson, max_norm: float, learning_rate_scale: float, has_bias: bool) -> PrecomputedLesson:
     """Return the lesson with its whole gradient clipped to `max_norm` (0: not clipped).
 
-    There is one norm over all parameters that learn, as in the paper, including a second output bias (`has_bias`).
+    There is one norm over all parameters that learn, as in the paper, including an extra output bias (`has_bias`).
     """
     gradients = lesson.gradients()
     squares = [gradient.norm() ** 2 for gradient in gradients.values()]
@@ -85,7 +85,7 @@ def clip_lesson(lesson: Lesson, max_norm: float, learning_rate_scale: float, has
 
 
 def lesson_from_gradients(model: Marian, gradients: Mapping[str, Tensor], bias: Tensor | None) -> PrecomputedLesson:
-    """Return a lesson with given gradients: of some tensors, and of a second output bias."""
+    """Return a lesson with given gradients: of some tensors, and of an extra output bias."""
     nothing = Decoded(torch.empty(0), [], lambda dx, collector: None)
     error = torch.zeros(0, len(model.target.pieces)) if bias is None else bias[None]
     computed = {name: Gradient(dense=gradient) for name, gradient in gradients.items()}

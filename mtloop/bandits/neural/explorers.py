@@ -79,9 +79,10 @@ class Explorer(Protocol):
 class ExpectedLoss:
     """Sample from the model, and make translations with a reward above `baseline` more likely.
 
-    A share `exploration` of the translations is sampled; the others are the most likely ones. Both are learned from: a
-    reward is weighted by p(sampling) / p(mixture) of its translation (importance weighting), so that the expected
-    gradient is that of sampling. `dropout` is the dropout rate of the lesson; the translation is made without dropout.
+    A share `exploration` of the translations is sampled; the others are greedy. Both are learned from: a reward is
+    weighted by the probability of its translation under sampling, divided by its probability under the mixture of
+    sampling and greedy (importance weighting). So the expected gradient is that of sampling.
+    `dropout` is the dropout rate of the lesson; the translation is made without dropout.
     `negative_weight` is the weight of advantages below 0. With 0 only rewards above the baseline are learned from:
     this no longer follows the gradient of the expected reward, but never pushes the model into unexplored regions.
     `kl_weight` is the weight of the KL divergence from the base model at the sampled tokens (0: off).
@@ -96,9 +97,9 @@ class ExpectedLoss:
 
     def __post_init__(self) -> None:
         if not 0 < self.exploration <= 1:
-            raise InputError(f"exploration is {self.exploration:g}; expected a share, above 0 and at most 1")
+            raise InputError(f"exploration is {self.exploration:g}; expected a number above 0 and at most 1")
         if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout:g}; expected a share, from 0 to less than 1")
+            raise InputError(f"dropout is {self.dropout:g}; expected a number from 0 to less than 1")
         if not 0 <= self.negative_weight <= 1:
             raise InputError(f"negative_weight is {self.negative_weight:g}; expected a number from 0 to 1")
         if not 0 <= self.kl_weight < math.inf:
@@ -127,7 +128,7 @@ class ExpectedLoss:
         if self.dropout:
             model = model.with_dropout(self.dropout, seed_from(rewarded.draw_seed, "dropout"))
             source = model.encode(list(source.ids))
-        lesson = self._draw_lesson(model, source, limits, rewarded, scope.names, scope.extra_bias)
+        lesson = self._unweighted_lesson(model, source, limits, rewarded, scope.names, scope.extra_bias)
         if not math.isfinite(lesson.loss):
             raise NotFinite("the loss is NaN or infinite")
         weight = self._weight(rewarded, source, lesson)
@@ -151,17 +152,17 @@ class ExpectedLoss:
         """
         base = base_of(scope)
         ids = base.source.encode(rewarded.proposal.segment.source)
-        base_lesson = self._draw_lesson(base, base.encode(ids), limits, rewarded, frozenset(), None)
+        base_lesson = self._unweighted_lesson(base, base.encode(ids), limits, rewarded, frozenset(), None)
         return self.kl_weight * (lesson.error - base_lesson.error)
 
     def observe_reward(self, rewarded: RewardedProposal) -> None:
-        """Do nothing: only the weights keep state."""
+        """Do nothing: this explorer stores no rewards (`lesson` updates the baseline)."""
 
-    def _draw_lesson(
+    def _unweighted_lesson(
         self, model: Marian, source: Encoded, limits: LengthLimits, rewarded: RewardedProposal, names: frozenset[str],
         bias: Tensor | None,
     ) -> Lesson:  # fmt: skip
-        """Return the lesson of the draw for a model, with a weight of 1."""
+        """Return the lesson of `model` on the proposed translation, before it is weighted by the reward."""
         return expected_loss(
             model, source, tokens_of(rewarded.proposal), 1.0, temperature=rewarded.memo_number("temperature"),
             limits=limits, scope=names, extra_bias=bias, truncation=self.truncation,

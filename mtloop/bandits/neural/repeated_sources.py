@@ -102,9 +102,9 @@ class RepeatedSources:
     """Samples for a new source; for a known source, repeats the translation with the best mean reward.
 
     If that reward is below `accept_reward`, a beam search of `beam_size` gives the first untried translation, if there
-    is one. Translations of known sources are chosen and not sampled. Their advantage over the earlier rewards has its
-    full weight: that is not a step along the gradient of the expected reward, but one away from a translation that
-    failed for this source.
+    is one. Translations of known sources are not sampled, so their reward is not importance-weighted. The update does
+    not follow the gradient of the expected reward: it makes a translation less likely if its reward is below the mean
+    of this source's earlier rewards, and more likely if it is above.
     """
 
     def __init__(self, sampling: ExpectedLoss, accept_reward: float = 0.4, beam_size: int = 8) -> None:

@@ -75,7 +75,7 @@ class ZerothOrder:
 
 
 def directions(scope: Scope, seed: int) -> tuple[dict[str, Tensor], Tensor | None]:
-    """Return a standard Gaussian number for every parameter of the scope's tensors, and of its second output bias."""
+    """Return a standard Gaussian number for every parameter of the scope's tensors, and of its extra output bias."""
     random = torch.Generator().manual_seed(seed)
     tensors = {name: torch.randn(scope.model.weights[name].shape, generator=random) for name in sorted(scope.names)}
     return tensors, None if scope.extra_bias is None else torch.randn(scope.extra_bias.shape, generator=random)

@@ -5,7 +5,8 @@
     doubly-controlled  V = reweighted(R - c * r) + c * mean of r      r: predicted reward, to reduce the variance
 
 A value is a function of log-probabilities. Its gradient is one number per translation, which multiplies the gradient of
-that translation's log-probability. In a deterministic log p_logged is 1, so rho is the new probability.
+that translation's log-probability. If the logged policy was deterministic, p_logged is 1, so rho is the new
+probability.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ EMPTY = np.zeros(0)
 
 @dataclass(frozen=True)
 class LoggedBatch:
-    """Log rho, rewards and predicted rewards of logged translations, and the same of new samples.
+    """Logged translations: log rho (`log_ratios`), `rewards`, predicted rewards (`predicted`).
 
-    `sampled` is log rho of the new samples against the policy that sampled them: all zero if the weights are the same.
+    New samples: log rho (`sampled`) and predicted rewards (`sampled_predicted`). Their rho is relative to the policy
+    that sampled them, so `sampled` is all zero if the weights have not changed since.
+    `control` is c; `max_weight` is the limit of rho of the logged translations.
     """
 
     log_ratios: Vector
@@ -74,7 +77,10 @@ def reweighted(batch: LoggedBatch) -> ValueEstimate:
 
 
 def doubly_controlled(batch: LoggedBatch) -> ValueEstimate:
-    """Self-normalised, with predictions as a control variate; their mean is subtracted, which reduces the variance."""
+    """Self-normalised, with predicted rewards as a control variate.
+
+    In the gradient, the mean prediction is a baseline, which reduces the variance.
+    """
     residual = _normalised(batch, batch.rewards - batch.control * batch.predicted)
     rho, slope = importance_weights(batch.sampled, math.inf)
     mean = float(batch.sampled_predicted.mean())
@@ -127,7 +133,10 @@ def effective_sample_size(log_ratios: Vector, max_weight: float) -> float:
 
 @dataclass
 class RewardRegression:
-    """Predicts the reward of a translation from its length and hashed tokens: ridge regression on the log."""
+    """Predicts the reward of a translation from its length and hashed tokens.
+
+    It is a ridge regression, fitted on the logged translations.
+    """
 
     buckets: int = 128
     ridge: Ridge = field(init=False)

@@ -74,17 +74,21 @@ class MetricFile:
 
 
 def read_metric_file(path: str | Path, *, language_pair: str | None = None, reference: str | None = None) -> MetricFile:
-    """Read the rows of one language pair and reference. The default is the reference named like the test set."""
+    """Read the rows of one language pair and reference.
+
+    By default, the reference that has the same name as the test set.
+    """
     path = Path(path)
     all_rows = list(_rows(path))
     language_pairs = sorted({row.language_pair for row in all_rows})
     if language_pair not in language_pairs and (language_pair or len(language_pairs) > 1):
-        raise InputError(f"choose one with --language-pair: {join_names(language_pairs)}", path=path)
+        problem = f"no scores for {language_pair!r}" if language_pair else "the file has several language pairs"
+        raise InputError(f"{problem}; choose one with --language-pair: {join_names(language_pairs)}", path=path)
     pair = [row for row in all_rows if language_pair in (None, row.language_pair)]
     rows = [row for row in pair if row.reference == (reference or row.testset)]
     references = {row.reference for row in pair}
     if not rows:
-        raise InputError(f"choose the reference from: {join_names(sorted(references))}", path=path)
+        raise InputError(f"no scores for this reference; choose one of: {join_names(sorted(references))}", path=path)
     others = sorted(references - {row.reference for row in rows})
     notes = [f"metric scores against other references left out: {join_names(others)}"] if others else []
     return MetricFile(path, rows, _order(rows, path), tuple(notes))

@@ -1,4 +1,8 @@
-"""The search: run the trials rung by rung, each in its own trace, and select the best of the last rung."""
+"""The search: run the trials rung by rung, each in its own trace, and select the best of the last rung.
+
+A rung is one round of successive halving: all remaining trials run on the same number of rows, and the best continue.
+Without successive halving there is one rung: all trials run on all rows.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ class Search:
         """Run all rungs and return the winner."""
         trials = self.plan.all_trials
         for number, rung in enumerate(self.plan.rungs, start=1):
-            name = "rung" if self.plan.factor else "round"  # successive halving has rungs
+            name = "rung" if self.plan.factor else "round"  # without successive halving
             self.log(f"{name} {number} of {len(self.plan.rungs)}: {len(trials)} trials on {rung.rows} segments")
             best = self._run_rung(trials, rung)
             remaining = self.plan.rungs[number].trials if number < len(self.plan.rungs) else 0
@@ -91,8 +95,8 @@ class Search:
     def _run_jobs(self, jobs: Sequence[ExperimentJob]) -> list[str]:
         """Run the jobs and return their error messages.
 
-        A method refuses settings before it writes a trace. An error after that is not the fault of a trial, so it is
-        raised as InputError.
+        Wrong settings fail before a trace exists, and only that trial is marked as failed. Any later error stops the
+        search with InputError. So does any error of the baseline or of a run for the report.
         """
         failures = self.runner(jobs)
         for job, failed in zip(jobs, failures, strict=True):

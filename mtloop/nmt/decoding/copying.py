@@ -36,7 +36,7 @@ PRIOR: Mapping[str, tuple[float, float]] = {  # shape: pseudo-counts of copied a
     "capital": (1.0, 4.0),
     "plain": (0.0, 20.0),
 }
-SHAPE_WEIGHT = 0.9  # weight of the rate of the shape, in occurrences of the word
+SHAPE_WEIGHT = 0.9  # the copy rate of the shape counts as much as this many occurrences of the word itself
 MIN_COPY_RATE = 0.3  # a word with a lower copy rate gets no bonus
 OPENING = re.compile(rf"{SPACE}?[^\w\s{SPACE}]*[\"„“»«‚'(\[{{<\-/\\_]$")  # a subword that is not followed by a space
 MAX_WORD_PIECES = 16
@@ -61,7 +61,10 @@ def word_shape(word: str, first: bool = False) -> str:
 
 @dataclass(frozen=True)
 class CopyCandidate:
-    """A word that could be copied: its text, its shape, and the indices of its first and last source word."""
+    """A candidate for copying: one or more source words, e.g. `www.example.org`.
+
+    It has a text, a shape, and the indices of its first and last source word.
+    """
 
     text: str
     shape: str
@@ -100,7 +103,7 @@ class CopyModel:
     seen_: Counter[str] = field(default_factory=Counter)
 
     def learn(self, words: SourceWords, target: str) -> None:
-        """Count copied words. A word counts for its shape at its first occurrence, and always for itself."""
+        """Update the counts of each word at every occurrence, and of its shape only at the word's first occurrence."""
         for one in candidates(words):
             key, kept = f"={one.text}", occurs_in(one.text, target)
             for name in (key,) if self.seen_[key] else (key, one.shape):
@@ -140,7 +143,7 @@ class CopyModel:
 
 @dataclass(frozen=True)
 class WordToCopy:
-    """A word to copy, its first and last source word, and the bonus for its first subword."""
+    """A candidate that gets a bonus: its text, its first and last source word, and the bonus for its first subword."""
 
     text: str
     first: int
@@ -170,7 +173,10 @@ class PieceSpeller:
         return self._first[rest]
 
     def partial_words(self, ids: Sequence[int]) -> list[str]:
-        """Return the possible beginnings of the word being written, shortest first; "" directly after a mark."""
+        """Return the possible beginnings of the word being written, shortest first.
+
+        Contains "" if the last subword is an opening mark (quote, bracket, hyphen) or a space: a new word starts there.
+        """
         found, tail = [], ""
         for number in reversed(ids[-MAX_WORD_PIECES:]):
             piece = self._pieces[number]
@@ -186,7 +192,8 @@ class PieceSpeller:
 class CopyProcessor:
     """Adds a bonus for the next subword of the words to copy.
 
-    A word is started if the decoder attends to it; a word that is started gets the bonus to continue.
+    The first subword gets a bonus in proportion to the attention on the word. After two or more characters of the word
+    are written, its next subword gets `copy_continue_bonus`.
     """
 
     words: SourceWords

@@ -1,8 +1,8 @@
 """Gradients in factored form: the gradient of a matrix that was used at a few positions is a low-rank product.
 
-A dense gradient of a 16,000 x 256 output matrix is 16 MB to write, to norm, to scale and to subtract, every step.
-As dY^T X over 25 positions its norm comes from two 25 x 25 matrices, and one pass over the weights applies it.
-The result is the same update.
+A dense gradient of a 16,000 x 256 output matrix has 16 MB, and every step writes it, computes its norm, scales and
+subtracts it. Stored as the factors dY and X of 25 positions, its norm needs only two 25 x 25 matrices, and one pass
+over the weights subtracts dY^T X. The result is the same update.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Search for a translation: greedy, beam, sampling, and completion of a typed prefix.
 
-One step of the decoder is a few small products; `generate` spends more time around them than in them.
-The tokens are those of Hugging Face's `generate` (greedy, and beam search with its length penalty and stopping rule).
+One decoder step is a few small matrix products. Hugging Face's `generate` has more overhead than that, so this module
+replaces it. It gives the same tokens (greedy, and beam search with its length penalty and stopping rule).
 """
 
 from __future__ import annotations
@@ -347,8 +347,9 @@ def beam(
     """Return the best translations of a beam search, best first.
 
     The rules are Hugging Face's: each step considers twice as many continuations as the beam size, and only the first
-    half of them may finish. A finished hypothesis scores log p / length^penalty. The search ends when no running
-    hypothesis can still exceed the worst finished one that is kept.
+    half of them may finish. A finished hypothesis scores log p / length^penalty. The search ends when the
+    best unfinished hypothesis, scored at its present length, is no better than the worst of the `beam_size` best
+    finished ones.
     """
     encoded = encode_source(model, source)
     decoder = Decoder(model, encoded.states, beam_size, extra_bias, processors)

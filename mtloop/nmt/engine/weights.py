@@ -100,7 +100,10 @@ class Weights(Mapping[str, Tensor]):
         return self._members.get(block) or [(block, 0, len(self._blocks[block]))]
 
     def add_pending(self, block: str, left: Tensor, right: Tensor) -> None:
-        """Store the update block -= left^T right for `apply_pending`; until then, readers add its effect."""
+        """Store the update block -= left^T right until `apply_pending`.
+
+        Until then, `correct_output` and `correct_gradient` add its effect to each product.
+        """
         if block in self.pending:
             left, right = (torch.cat(sides) for sides in zip(self.pending[block], (left, right), strict=True))
         self.pending[block] = left, right
@@ -146,7 +149,10 @@ class Weights(Mapping[str, Tensor]):
         return Weights(self._blocks, self._parts, rows)
 
     def canonical_name(self, name: str) -> str:
-        """Return the name under which an embedding table learns: of tied tables, the first name in EMBEDDINGS."""
+        """Return the name under which updates of an embedding table are stored.
+
+        Tied tables share the first of their names in EMBEDDINGS.
+        """
         return next(first for first in (*EMBEDDINGS, name) if self._blocks[first] is self._blocks[name])
 
     @cached_property
@@ -162,7 +168,7 @@ class Weights(Mapping[str, Tensor]):
 def load_weights(folder: Path) -> Weights:
     """Read model.safetensors, or its shards, as float32."""
     tensors = {name: tensor.float() for path in _weight_files(folder) for name, tensor in _read(path).items()}
-    return fuse(_untie(tensors, folder))
+    return fuse(_add_tied_names(tensors, folder))
 
 
 def fuse(tensors: Mapping[str, Tensor]) -> Weights:
@@ -193,7 +199,10 @@ def copy_with_layout(values: Tensor, like: Tensor) -> Tensor:
 
 
 def _with_fast_layout(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Store matrices by their longer side and embedding tables by rows. Tied tensors stay one, stored as a matrix."""
+    """Store matrices by their longer side and embedding tables by rows.
+
+    A table that is tied to the output matrix stays one tensor, stored like a matrix.
+    """
     tables = {id(tensors[name]) for name in (SOURCE, TARGET)} - {id(tensors[OUTPUT])}
     done: dict[int, Tensor] = {}
     for tensor in tensors.values():
@@ -201,8 +210,8 @@ def _with_fast_layout(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: done[id(tensor)] for name, tensor in tensors.items()}
 
 
-def _untie(tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
-    """Enter every matrix under its own name; tied matrices stay one tensor."""
+def _add_tied_names(tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+    """Give every embedding matrix an entry under its own name. Tied matrices still share one tensor."""
     shared = tensors.pop(SHARED, None)
     for name in (SOURCE, TARGET):
         if name not in tensors and shared is not None:

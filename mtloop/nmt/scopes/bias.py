@@ -1,4 +1,4 @@
-"""Only a second bias on the output layer learns."""
+"""Only an extra output bias learns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mtloop.nmt.scopes.scope import GradientClipping, step_size
 
 
 class OutputBias:
-    """A second bias on the output layer, one number per token of the vocabulary (Michel and Neubig, 2018)."""
+    """An extra output bias, one number per token of the vocabulary (Michel and Neubig, 2018)."""
 
     names: frozenset[str] = frozenset()
 

@@ -71,7 +71,7 @@ class Lasso:
 
     @property
     def parameters(self) -> tuple[int, int]:
-        """The numbers of non-zero parameters in hidden tensors and in word vectors, without the second output bias."""
+        """The numbers of non-zero parameters in hidden tensors and in word vectors, without the extra output bias."""
         rows = sum(rows.values.numel() for rows in self.rows_.values())
         return sum(offset.numel() for offset in self.hidden_.values()), rows
 
@@ -103,7 +103,7 @@ class Lasso:
         self.extra_bias -= gradient * rate
 
     def _update_hidden(self, gradients: Mapping[str, Gradient], rates: Mapping[str, float]) -> None:
-        """Step and shrink every hidden tensor; compute the full offset only of those that are kept."""
+        """Apply the gradient step and the shrinkage to hidden tensors; compute the full offset only of those kept."""
         norms: dict[str, float] = {}
         for name in self._hidden_names & gradients.keys():
             if name in self.hidden_:
@@ -122,15 +122,15 @@ class Lasso:
 
     def _within_budget(self, norms: Mapping[str, float]) -> dict[str, float]:
         """Return the groups with the largest norm / sqrt(size) that fit the budget."""
-        kept, left = {}, self.hidden_budget
+        kept, remaining = {}, self.hidden_budget
         for name in sorted(norms, key=lambda name: (-norms[name] / self._size(name) ** 0.5, name)):
-            if norms[name] > 0 and self._size(name) <= left:
+            if norms[name] > 0 and self._size(name) <= remaining:
                 kept[name] = norms[name]
-                left -= self._size(name)
+                remaining -= self._size(name)
         return kept
 
     def _update_rows(self, gradients: Mapping[str, Gradient], rates: Mapping[str, float]) -> None:
-        """Step and shrink the word vectors that are stored or in the gradient; keep the largest."""
+        """Apply the gradient step and the shrinkage to word vectors, stored or in the gradient; keep the largest."""
         stepped = {name: self._rows_after_step(name, gradients.get(name), rates.get(name, 0.0)) for name in self.rows_}
         width = self.base.shape.width
         norms = torch.cat([values.norm(dim=1) for _, values in stepped.values()])
@@ -138,9 +138,9 @@ class Lasso:
         limit = _threshold(shrunk, self.embedding_budget // width)
         start = 0
         for name, (ids, values) in stepped.items():
-            norm, left = norms[start : start + len(ids)], shrunk[start : start + len(ids)]
-            kept = left > limit
-            self.rows_[name].replace(ids[kept], values[kept] * (left[kept] / norm[kept])[:, None])
+            norm, shrunk_norm = norms[start : start + len(ids)], shrunk[start : start + len(ids)]
+            kept = shrunk_norm > limit
+            self.rows_[name].replace(ids[kept], values[kept] * (shrunk_norm[kept] / norm[kept])[:, None])
             start += len(ids)
 
     def _rows_after_step(self, name: str, gradient: Gradient | None, rate: float) -> tuple[Tensor, Tensor]:
@@ -153,7 +153,11 @@ class Lasso:
         return ids, values
 
     def _rows_to_add(self, gradient: Gradient, rate: float) -> Tensor:
-        """Return the rows that one step moves further than the penalty shrinks them."""
+        """Return the ids of rows that a step may make non-zero.
+
+        These are all rows in `gradient.rows`, and rows of the products whose step is longer than the shrinkage (the
+        longest, if they exceed the budget).
+        """
         found = [ids for ids, _ in gradient.rows]
         for error, states in gradient.products:
             norms = ((error.t() @ (states @ states.t())) * error.t()).sum(1).clamp_min(0).sqrt() * rate

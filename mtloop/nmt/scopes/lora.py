@@ -66,7 +66,7 @@ class Lora:
     ) -> None:
         """`rank` 0 takes 32, or the largest rank within `parameter_budget` if that is smaller.
 
-        `bias_learning_rate` above 0 adds a second output bias; it counts towards the budget.
+        `bias_learning_rate` above 0 adds an extra output bias; it counts towards the budget.
         """
         self.base, self.learning_rate, self.bias_learning_rate = base, learning_rate, bias_learning_rate
         self.seed, self.parameter_budget, self.gradient_clipping = seed, parameter_budget, gradient_clipping

@@ -1,7 +1,7 @@
 """Scopes: which parameters of a model learn, and with which step size.
 
     Frozen      none                                           baseline
-    OutputBias  a second bias on the output                    bias
+    OutputBias  an extra output bias                           bias
     Dense       whole tensors: all, the top layers, a list     full, top, fixed
     Lasso       few offsets, selected while learning           lasso
     Lora        low-rank offsets of all matrices               lora

@@ -66,9 +66,12 @@ class Recipe:
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.minutes is None):
             raise InputError("set the training budget: either --steps or --minutes")
-        for name, known in (("vocab", VOCABULARIES), ("lr_schedule", SCHEDULES)):
+        for kind, name, known in (
+            ("vocabulary", "vocab", VOCABULARIES),
+            ("learning rate schedule", "lr_schedule", SCHEDULES),
+        ):
             if getattr(self, name) not in known:
-                raise UnknownName(name, getattr(self, name), known)
+                raise UnknownName(kind, getattr(self, name), known)
         for name in _POSITIVE:
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise InputError(f"{name} is {value}; expected more than 0")
@@ -94,6 +97,8 @@ class Recipe:
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
     """Raise InputError, which names the first difference, if a resumed run has another identity."""
+    if unknown := sorted(before.keys() - now.keys()):
+        raise InputError(f"{unknown[0]} is a field of an older mtloop; train into another folder", path=path)
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) != now.get(name):
             message = f"{name} was {before.get(name)!r} in this training run and is {now.get(name)!r} now"

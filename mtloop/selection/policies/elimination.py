@@ -8,6 +8,7 @@ import numpy as np
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
+from mtloop.core.ranges import check_at_least
 from mtloop.selection.policies.batch_policy import Array, BatchChoice, Mask, argmax_random_ties, one_hot
 from mtloop.selection.policies.mean_score_policy import MeanScorePolicy
 
@@ -71,11 +72,10 @@ class SuccessiveElimination(MeanScorePolicy):
 
 def check_stopping(top: int, confidence: float, indifference: float) -> None:
     """Raise InputError for a setting of the stopping rule that is out of range."""
-    if top < 1:
-        raise InputError(f"the best {top} systems; expected at least 1")
+    check_at_least(1, top=top)
     if not 0 < confidence < 1:
-        raise InputError(f"confidence {confidence}; expected a number between 0 and 1, such as 0.95")
+        raise InputError(f"confidence is {confidence}; expected a number between 0 and 1, such as 0.95")
     if not 0 <= indifference < 1:
         raise InputError(
-            f"indifference {indifference:g}; expected 0 or more and less than 1 (0.01 is one point of 100)"
+            f"indifference is {indifference:g}; expected 0 or more and less than 1 (0.01 is one point of 100)"
         )

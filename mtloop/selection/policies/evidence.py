@@ -10,7 +10,7 @@ import numpy as np
 from mtloop.core.types import JSON
 from mtloop.selection.policies.batch_policy import Array, Mask
 
-MAX_PAIRED_SYSTEMS = 100  # with more systems, a joint covariance costs more than pairing gains
+MAX_PAIRED_SYSTEMS = 100  # with more systems the full covariance matrix is too slow; only variances are used
 PRIOR_DEVIATION = 0.05  # the standard deviation assumed for a system before enough of its scores are known
 
 
@@ -37,8 +37,9 @@ class MeanEstimate:
 class Evidence:
     """The ratings of one run by segment. `horizon` is the total number of segments (None: no limit).
 
-    `asked` counts for each system how often a rating was requested. `closed` counts the segments on which the system
-    was rated or will never be rated. A request without an answer closes no segment.
+    `asked` counts for each system how often a rating was requested. `closed` counts the segments that need
+    no more ratings of the system: it is rated there, or a rating was requested and will never exist. A request that is
+    not answered yet does not count.
     """
 
     def __init__(self, systems: int, horizon: int | None = None) -> None:

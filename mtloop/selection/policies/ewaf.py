@@ -78,8 +78,8 @@ class EWAF(BatchPolicy):
 def check_step_size(horizon: int | None, step_size: str, variant: str) -> None:
     """Raise InputError for an unknown variant or step size, or for a fixed step size without a horizon."""
     if variant not in ("paper", "published"):
-        raise InputError(f"variant is 'paper' or 'published', not {variant!r}")
+        raise InputError(f"variant is {variant!r}; expected 'paper' or 'published'")
     if step_size not in ("fixed", "anytime"):
-        raise InputError(f"step_size is 'fixed' or 'anytime', not {step_size!r}")
+        raise InputError(f"step_size is {step_size!r}; expected 'fixed' or 'anytime'")
     if step_size == "fixed" and variant == "paper" and (horizon is None or horizon < 1):
         raise InputError("a fixed step size needs the number of iterations; give a horizon, or step_size='anytime'")

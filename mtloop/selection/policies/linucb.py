@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_above, check_at_least
 from mtloop.core.types import Segment
 from mtloop.selection.policies.batch_policy import Array, BatchChoice, argmax_random_ties, one_hot
 from mtloop.selection.policies.features import FEATURE_COUNT, source_features
@@ -29,10 +30,8 @@ class LinUCB(MeanScorePolicy):
         self, systems: Sequence[str], *, alpha: float = 0.5, ridge_penalty: float = 1.0, runs: int = 1
     ) -> None:
         super().__init__(systems, runs=runs)
-        if alpha < 0 or ridge_penalty <= 0:
-            raise InputError(
-                f"alpha {alpha}, ridge_penalty {ridge_penalty}; expected alpha 0 or more, ridge_penalty more than 0"
-            )
+        check_at_least(0, alpha=alpha)
+        check_above(0, ridge_penalty=ridge_penalty)
         self.alpha, self.ridge_penalty = alpha, ridge_penalty
         identity = np.eye(FEATURE_COUNT) / ridge_penalty
         self.inverses_ = np.broadcast_to(identity, (*self.shape, FEATURE_COUNT, FEATURE_COUNT)).copy()

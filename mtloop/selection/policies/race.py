@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
+from mtloop.core.ranges import check_at_least
 from mtloop.core.types import JSON
 from mtloop.selection.policies.batch_policy import Array, BatchChoice, BatchPolicy, Mask
 from mtloop.selection.policies.elimination import check_stopping
@@ -25,7 +25,8 @@ class Race(BatchPolicy):
     that the outsider is better by more than `indifference`, on the scale 0 to 1. The bound is an anytime-valid p-value
     (a normal mixture), so repeated tests do not weaken it. The sum of the bounds is the risk of the answer. The policy
     stops when the risk is at most 1 - `confidence`. Until then it requests ratings of the systems whose part of the
-    risk is more than half of an equal share. It chooses the translation of the best system.
+    risk is more than half of (1 - `confidence`) / number of systems in the group (the top, or the rest). It chooses the
+    translation of the best system.
 
     The guarantee is asymptotic: it assumes that means of `min_ratings` or more ratings are normal. The risk is computed
     after every `evaluation_interval` updates. With `horizon`, the guarantee is about the ranking after all these
@@ -48,10 +49,8 @@ class Race(BatchPolicy):
     ) -> None:
         super().__init__(systems, runs=runs)
         check_stopping(top, confidence, indifference)
-        if min_ratings < 2:
-            raise InputError(f"min_ratings {min_ratings}; expected 2 or more")
-        if evaluation_interval < 1:
-            raise InputError(f"evaluation_interval {evaluation_interval}; expected 1 or more")
+        check_at_least(2, min_ratings=min_ratings)
+        check_at_least(1, evaluation_interval=evaluation_interval)
         self.top, self.confidence, self.indifference = min(top, len(self.systems)), confidence, indifference
         self.horizon, self.min_ratings, self.evaluation_interval = horizon, min_ratings, evaluation_interval
         self.evidence_ = [Evidence(len(self.systems), horizon) for _ in range(runs)]
@@ -109,7 +108,10 @@ class Race(BatchPolicy):
         self.to_rate_[run, rest] |= self._above_half_share(risks.sum(axis=0))
 
     def _above_half_share(self, parts: Array) -> Mask:
-        """Whether each part of the risk is above half of an equal share. If none is, the sum is small enough."""
+        """Whether each system's part of the risk is above half of (1 - `confidence`) / number of systems in the group.
+
+        If no system exceeds this, the total risk is below 1 - `confidence`, so the policy can stop.
+        """
         mask: Mask = parts > (1 - self.confidence) / len(parts) / 2
         return mask
 

@@ -58,7 +58,10 @@ class Stale:
 
 @dataclass(frozen=True)
 class SentenceRequest:
-    """A request for the pending sentence of a run, authorised at a cache version."""
+    """A request for the pending sentence of a run.
+
+    `version` is the cache version at which the key, run and task were checked.
+    """
 
     run: Run
     task: SharedTask
@@ -100,7 +103,7 @@ class _PendingWrites:
 
 
 class Submissions:
-    """Serves and rewards. Each worker process has one."""
+    """Serves sentences and rewards translations. Each worker process has one instance."""
 
     def __init__(self, store: TaskStore, cache_size: int = 20_000) -> None:
         self._store = store
@@ -166,7 +169,7 @@ class Submissions:
         writes: _PendingWrites,
         transaction: RewardTransaction,
     ) -> float | Problem | Stale:
-        """The reward of one translation, or why there is none. An accepted one moves `progress` on."""
+        """The reward of one translation, or why there is none. If it is accepted, `progress` is updated."""
         request, at = scored.request, scored.at
         current = progress.get(request.run.id)
         if current is None:

@@ -171,9 +171,13 @@ def test_a_metric_file_without_human_scores(write) -> None:
 @pytest.mark.parametrize(
     ("extra", "choices", "message"),
     [
-        ("chrF\tde-en\ttest20\ttest20\ta\tnews.7\t1\t1\n", {}, "choose one with --language-pair: de-en, en-de"),
-        ("", {"language_pair": "fr-en"}, "choose one with --language-pair: en-de"),
-        ("", {"reference": "testZ"}, "choose the reference from: test20"),
+        (
+            "chrF\tde-en\ttest20\ttest20\ta\tnews.7\t1\t1\n",
+            {},
+            "the file has several language pairs; choose one with --language-pair: de-en, en-de",
+        ),
+        ("", {"language_pair": "fr-en"}, "no scores for 'fr-en'; choose one with --language-pair: en-de"),
+        ("", {"reference": "testZ"}, "no scores for this reference; choose one of: test20"),
         (
             "chrF\ten-de\ttest20\ttest20\ta\tnews.7\tone\t1\n",
             {},

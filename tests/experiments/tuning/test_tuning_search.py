@@ -236,7 +236,7 @@ def test_the_report_is_on_the_rows_not_tuned_on(data: Path, tmp_path: Path) -> N
 
 def test_the_toml_file_of_the_winner_is_read_by_run(data: Path, tmp_path: Path) -> None:
     winner = search(plan(data), tmp_path / "out").run()
-    table = Experiment.from_toml(tmp_path / "out/winner.toml")
+    table = Experiment.read_fields(tmp_path / "out/winner.toml")
     experiment = Experiment(**table)  # type: ignore[arg-type]
     assert (experiment.data, experiment.method, experiment.settings) == (str(data), "full", winner.settings)
     assert not experiment.skip

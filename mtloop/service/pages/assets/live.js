@@ -8,12 +8,12 @@ let tag = "";
 async function update() {
   if (!live.checked || document.hidden || board.contains(document.activeElement)) return;
   try {
-    const answer = await fetch(board.dataset.live, { headers: tag ? { "if-none-match": tag } : {}, cache: "no-store" });
-    if (answer.status === 200) {
-      tag = answer.headers.get("etag") ?? "";
-      board.innerHTML = await answer.text();
+    const response = await fetch(board.dataset.live, { headers: tag ? { "if-none-match": tag } : {}, cache: "no-store" });
+    if (response.status === 200) {
+      tag = response.headers.get("etag") ?? "";
+      board.innerHTML = await response.text();
     }
-    state.textContent = answer.status === 200 || answer.status === 304 ? "" : "The service did not answer; trying again.";
+    state.textContent = response.status === 200 || response.status === 304 ? "" : "The service did not respond; trying again.";
   } catch {
     state.textContent = "The service is not reachable; trying again.";
   }
