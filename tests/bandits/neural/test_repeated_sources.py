@@ -155,7 +155,7 @@ def test_a_reward_history_is_restored(lines: list[tuple[int, list[int], float]])
 
 
 def test_an_unknown_baseline_lists_the_known_ones(small: Marian) -> None:
-    with pytest.raises(UnknownName, match="there is no reward_baseline 'rigde'; did you mean 'ridge'"):
+    with pytest.raises(UnknownName, match="there is no reward baseline 'rigde'; did you mean 'ridge'"):
         made(small, reward_baseline="rigde")
 
 

@@ -54,9 +54,17 @@ def test_learner_contract(small: Marian, method: str) -> None:
     check_learner(lambda: make(small, method), segments, lambda p: PostEdit(targets[p.segment.source]))
 
 
-@pytest.mark.parametrize("name", ["full+lasso", "memory+memory", "full+full", "full+", "memory+translator"])
+@pytest.mark.parametrize("name", ["full+lasso", "memory+memory", "full+full"])
 def test_a_name_of_an_impossible_combination_is_refused(small: Marian, name: str) -> None:
     with pytest.raises(UnknownName, match=r"there is no method .* for example lasso\+memory\+copy$"):
+        make_learner(name, small)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("full+", "''"), ("memory+translator", "'translator'"), ("memory+ful", "'ful'")]
+)
+def test_an_unknown_part_of_a_combination_is_named(small: Marian, name: str, part: str) -> None:
+    with pytest.raises(UnknownName, match=f"there is no part of a method {part}; .*known: baseline, bias, copy"):
         make_learner(name, small)
 
 

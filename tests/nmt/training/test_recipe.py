@@ -14,7 +14,7 @@ from mtloop.nmt.training import Recipe
         ({"steps": 0}, "steps is 0; expected more than 0"),
         ({"steps": 1, "dropout": 1.0}, "dropout is 1.0"),
         ({"steps": 1, "heads": 7}, "width 256 is not a multiple of the number of heads, 7"),
-        ({"steps": 1, "vocab": "bep"}, "there is no vocab 'bep'; did you mean 'bpe'"),
+        ({"steps": 1, "vocab": "bep"}, "there is no vocabulary 'bep'; did you mean 'bpe'"),
         ({"steps": 1, "wdith": 3}, "the recipe has no field 'wdith'; did you mean 'width'"),
     ],
 )
