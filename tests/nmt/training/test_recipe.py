@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.nmt.training import Recipe
+from mtloop.nmt.training.recipe import check_unchanged
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,17 @@ def test_errors_in_a_recipe(values: dict[str, object], message: str) -> None:
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="inverse-sqrt"):
         Recipe(steps=1, lr_schedule="linear")
+
+
+@pytest.mark.parametrize(
+    ("saved", "message"),
+    [
+        ({"average": 0.999}, "average is a field of an older mtloop; train into another folder"),
+        ({"width": 128}, "width was 128 in this training run and is 256 now"),
+    ],
+)
+def test_a_run_resumes_only_with_its_own_recipe(saved: dict[str, object], message: str) -> None:
+    now = Recipe(steps=1).identity()
+    with pytest.raises(InputError, match=message):
+        check_unchanged(now | saved, now, Path("model"))
+    check_unchanged(now, now, Path("model"))
