@@ -15,7 +15,6 @@ import argparse
 import asyncio
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,7 +22,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
@@ -244,7 +243,7 @@ def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Pat
 def service(settings: Settings) -> Iterator[int]:
     """Run the service with a database; yield its port."""
     port = free_port()
-    environment = replace(settings, port=port, rate=0, quota=0).environment()
+    environment = settings.model_copy(update={"port": port, "rate": 0, "quota": 0}).environment()
     with serving(["-m", "mtloop", "serve"], environment, port):
         yield port
 
@@ -265,7 +264,7 @@ def depth_latency(name: str, settings: Settings, args: argparse.Namespace, folde
 
 
 def importing(name: str, settings: Settings, count: int, folder: Path) -> None:
-    """Create a task in a separate process; print its time and peak memory."""
+    """Create a task in a separate process; print its time and, where the system tells it, its peak memory."""
     task_file(folder, count)
     target = ["--database", settings.database] if settings.database else ["--folder", str(settings.folder)]
     files = ["--source", str(folder / "en.txt"), "--reference", str(folder / "de.txt")]
@@ -273,8 +272,17 @@ def importing(name: str, settings: Settings, count: int, folder: Path) -> None:
     command = [sys.executable, "-m", "mtloop", "task", "create", f"big{count}", "--kind", "training", *files, *target]
     subprocess.run(command, check=True, stdout=DEVNULL)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"{name}: {count:,} sentences imported in {seconds:.0f} s, at most {peak:.0f} MB")
+    print(f"{name}: {count:,} sentences imported in {seconds:.0f} s{peak_memory()}")
+
+
+def peak_memory() -> str:
+    """The most memory that a child process has used, as text; empty on Windows, which has no `resource` module."""
+    try:
+        import resource
+    except ImportError:
+        return ""
+    unit = 1024 if sys.platform == "linux" else 1024**2  # macOS counts bytes, Linux kilobytes
+    return f", at most {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit:.0f} MB"
 
 
 def main() -> None:

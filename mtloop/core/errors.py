@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -73,8 +73,9 @@ class UnknownName(InputError):
         hint: str = "",
     ) -> None:
         names = sorted(known)
-        closest = difflib.get_close_matches(name.lower(), names, n=1)
-        suggestion = f" did you mean {closest[0]!r}?" if closest else ""
+        by_lower = {known_name.lower(): known_name for known_name in names}
+        closest = difflib.get_close_matches(name.lower(), by_lower, n=1)
+        suggestion = f" did you mean {by_lower[closest[0]]!r}?" if closest else ""
         subject = f"{owner} has" if owner else "there is"
         message = f"{subject} no {kind} {name!r};{suggestion} known: {', '.join(names) or 'none'}"
         super().__init__(message + (f"; {hint}" if hint else ""), path=path)
@@ -92,6 +93,21 @@ class MissingExtra(MtloopError):
     """An optional dependency is not installed."""
 
 
+CPU_HINT = "; without a GPU, first install torch for CPU, which is several GB smaller: see pytorch.org/get-started"
+
+
+def missing_extra(modules: Sequence[str], extras: Sequence[str]) -> MissingExtra:
+    """Return the error about libraries that are not installed, with the command that installs them.
+
+    >>> print(missing_extra(["plotly", "jinja2"], ["report"]))
+    plotly and jinja2 are not installed; run: pip install 'mtloop[report]'
+    """
+    *first, last = modules
+    names = f"{', '.join(first)} and {last} are" if first else f"{last} is"
+    hint = CPU_HINT if "torch" in modules else ""
+    return MissingExtra(f"{names} not installed; run: pip install 'mtloop[{','.join(extras)}]'{hint}")
+
+
 def need(module: str, extra: str) -> ModuleType:
     """Import and return an optional library; raise MissingExtra with the install command if it is absent.
 
@@ -101,4 +117,4 @@ def need(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingExtra(f"{module} is not installed; run: pip install 'mtloop[{extra}]'") from error
+        raise missing_extra([module], [extra]) from error

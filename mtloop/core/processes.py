@@ -1,6 +1,7 @@
 """Child processes that stop together with their parent.
 
-An orphaned child would keep writing files that a restarted parent writes again.
+An orphaned child would keep writing files that a restarted parent writes again. Windows has no SIGTERM between
+processes: there Ctrl+C and Ctrl+Break stop the children, and a parent that the task manager ends leaves them running.
 """
 
 from __future__ import annotations
@@ -8,14 +9,20 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
 
+STOP_SIGNALS = [signal.SIGTERM]
+if sys.platform == "win32":
+    STOP_SIGNALS.append(signal.SIGBREAK)  # Ctrl+Break
+
 
 class ChildProcesses:
-    """Context manager: an interrupt, SIGTERM or any exception in its block terminates the processes started in it.
+    """Context manager: an interrupt, a stop signal or any exception in its block terminates the processes it started.
 
     with ThreadPoolExecutor(2) as pool, ChildProcesses() as children:
         list(pool.map(children.run, commands))
@@ -24,17 +31,20 @@ class ChildProcesses:
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock, self._terminated = threading.Lock(), False
-        self._previous_handler: Any = None
+        self._previous_handlers: dict[signal.Signals, Any] = {}
 
-    def run(self, arguments: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
-        """Run a command like `subprocess.run`; raise InterruptedError after termination."""
+    def run(self, arguments: Sequence[str], *, first_line: bytes, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        """Run a command like `subprocess.run`; raise InterruptedError after termination.
+
+        The command gets `first_line` on standard input, which stays open as long as this process lives.
+        """
         with self._lock:
             if self._terminated:
                 raise InterruptedError
-            process = subprocess.Popen(arguments, **options)
+            process = subprocess.Popen(arguments, stdin=subprocess.PIPE, **options)
             self._running.add(process)
         try:
-            out, err = process.communicate()
+            out, err = _feed(process, first_line)
         finally:
             with self._lock:
                 self._running.discard(process)
@@ -42,12 +52,12 @@ class ChildProcesses:
 
     def __enter__(self) -> ChildProcesses:
         if threading.current_thread() is threading.main_thread():
-            self._previous_handler = signal.signal(signal.SIGTERM, _exit_on_signal)
+            self._previous_handlers = {number: signal.signal(number, _exit_on_signal) for number in STOP_SIGNALS}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self._previous_handler is not None:
-            signal.signal(signal.SIGTERM, self._previous_handler)
+        for number, handler in self._previous_handlers.items():
+            signal.signal(number, handler)
         if error is not None:
             self._terminate()
 
@@ -58,6 +68,19 @@ class ChildProcesses:
                 process.terminate()
         for child in multiprocessing.active_children():
             child.terminate()
+
+
+def _feed(process: subprocess.Popen[bytes], first_line: bytes) -> tuple[bytes | None, bytes | None]:
+    """Write the line and wait for the end of the process. Only one of stdout and stderr may be a pipe."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # the process has already ended; its exit code tells why
+        process.stdin.write(first_line)
+        process.stdin.flush()
+    out = process.stdout.read() if process.stdout else None
+    err = process.stderr.read() if process.stderr else None
+    with suppress(BrokenPipeError), process:  # waits, then closes all pipes
+        pass
+    return out, err
 
 
 def last_error(stderr: bytes | None, code: int) -> str:

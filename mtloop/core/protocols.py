@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from mtloop.core.types import Feedback, Learned, Proposal, Score, Segment, Step, Truth
+from mtloop.core.types import Feedback, Learned, Proposal, Score, Segment, SimilarCorrection, Step, Truth
 
 Stream: TypeAlias = Iterable[tuple[Segment, Truth | None]]
 
@@ -51,6 +51,20 @@ class DeclaresFeedback(Protocol):
 
     @property
     def learns_from(self) -> tuple[type[Feedback], ...]: ...
+
+
+@runtime_checkable
+class RecallsCorrections(Protocol):
+    """A learner that finds the corrections most similar to a source, the most similar first."""
+
+    def similar_corrections(self, source: str) -> Sequence[SimilarCorrection]: ...
+
+
+@runtime_checkable
+class WritesDelta(Protocol):
+    """A learner that writes everything it learned to one file."""
+
+    def write_delta(self, path: Path) -> None: ...
 
 
 @runtime_checkable

@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TypeAlias
 
 from mtloop.core import serialisation
 from mtloop.core.errors import SerialisationError, TraceError
-from mtloop.core.types import Feedback, Fields, Learned, Step
+from mtloop.core.locks import FileLock, try_write_lock
+from mtloop.core.types import JSON, Feedback, Fields, Learned, Step
 
 FORMAT = 2
+MAX_DIFFERENCES = 3  # between headers, in an error message
 _HEADER_PREFIX = b'{"kind":"header"'
 
 
@@ -63,6 +66,10 @@ class Trace:
     events: tuple[Event, ...] = ()
     truncated: bool = False  # the last line of the file was incomplete and is left out
 
+    def __repr__(self) -> str:
+        """Return one short line: the events of a run would fill thousands of lines."""
+        return f"<Trace of {len(self.events)} events, seed {self.header.seed}>"
+
     @property
     def steps(self) -> list[Step]:
         """The steps in order of their index, with late feedback added to its step."""
@@ -104,17 +111,18 @@ class TraceWriter:
         """`exclusive`: raise TraceError if another exclusive writer has the file open, in this process or another."""
         self.path = Path(path)
         self.header = replace(header, format=FORMAT)
+        self._lock: FileLock | None = None
         self._file = _open(self.path)
         try:
             if exclusive:
-                _lock(self._file, self.path)
+                self._lock = _lock(self.path)
             content = self._file.read()
             if content and not is_trace_start(content):
                 raise TraceError("exists and is not a trace; choose another file name", path=path)
             complete = b"".join(line + b"\n" for line in _complete_lines(content))
             self.past: list[Step] = self._read_past() if complete else []
         except BaseException:
-            self._file.close()
+            self._close()
             raise
         _remove_incomplete_line(self._file, content, complete)
         if not complete:
@@ -128,7 +136,12 @@ class TraceWriter:
         """Flush the file to the disk and close it."""
         if not self._file.closed:
             os.fsync(self._file.fileno())
-            self._file.close()
+            self._close()
+
+    def _close(self) -> None:
+        self._file.close()
+        if self._lock is not None:
+            self._lock.release()
 
     def __enter__(self) -> TraceWriter:
         return self
@@ -139,12 +152,24 @@ class TraceWriter:
     def _read_past(self) -> list[Step]:
         trace = Trace.read(self.path)
         if serialisation.dumps(trace.header) != serialisation.dumps(self.header):
-            raise TraceError("belongs to another run (its header differs); choose another file name", path=self.path)
+            differing = _differences(serialisation.encode(trace.header), serialisation.encode(self.header))
+            reason = "; ".join(islice(differing, MAX_DIFFERENCES)) or "its header differs"
+            raise TraceError(f"belongs to another run ({reason}); choose another file name", path=self.path)
         return trace.steps
 
     def _append(self, line: bytes) -> None:
         self._file.write(line)
         self._file.flush()
+
+
+def _differences(recorded: JSON, given: JSON, name: str = "") -> Iterator[str]:
+    """Yield one sentence for each field in which two headers differ."""
+    if isinstance(recorded, dict) and isinstance(given, dict):
+        prefix = "" if name in ("", "config") else f"{name}."
+        for key in dict.fromkeys([*recorded, *given]):
+            yield from _differences(recorded.get(key), given.get(key), prefix + key)
+    elif recorded != given:
+        yield f"{name} is {recorded!r:.80} in the trace and {given!r:.80} now"
 
 
 def is_trace_start(start: bytes) -> bool:
@@ -223,16 +248,11 @@ def _check_order(event: Event, indices: set[int]) -> None:
         indices.add(event.index)
 
 
-def _lock(file: BinaryIO, path: Path) -> None:
-    """Lock a file until it is closed or the process ends. Do nothing if the system has no file locks."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise TraceError("is being written by another process; wait for it, or stop it first", path=path) from error
-    except (ImportError, OSError):  # Windows, and file systems without locks
-        return
+def _lock(path: Path) -> FileLock:
+    lock = try_write_lock(path)
+    if lock is None:
+        raise TraceError("is being written by another process; wait for it, or stop it first", path=path)
+    return lock
 
 
 def _open(path: Path) -> BinaryIO:

@@ -108,6 +108,15 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarCorrection:
+    """An earlier correction, and its similarity to a source from 0 to 1."""
+
+    source: str
+    target: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One turn of the loop: a proposal, its feedback and the result of learning."""
 
@@ -134,7 +143,7 @@ class Score:
     """The value of a metric, on 0-100 unless the metric defines another range; NaN means undefined (0/0).
 
     `numerator` and `denominator`: the parts of a ratio. `interval`: a confidence interval, if the metric has one.
-    `detail`: further JSON fields.
+    `detail`: further JSON fields. `digits`: the number of decimals in tables.
     """
 
     name: str
@@ -144,6 +153,7 @@ class Score:
     denominator: float | None = None
     interval: tuple[float, float] | None = None
     detail: Fields = field(default_factory=dict)
+    digits: int = field(default=2, repr=False)
 
     @property
     def defined(self) -> bool:
@@ -151,12 +161,12 @@ class Score:
         return not math.isnan(self.value)
 
     def __str__(self) -> str:
-        """Return the value with two decimals, or 0/0 if it is undefined.
+        """Return the value with `digits` decimals, or 0/0 if it is undefined.
 
         >>> print(Score("r1", math.nan, "", 0, 0))
         0/0
         """
-        return f"{self.value:.2f}" if self.defined else "0/0"
+        return f"{self.value:.{self.digits}f}" if self.defined else "0/0"
 
     def to_json(self) -> dict[str, JSON]:
         """Return plain JSON: an undefined value is null, whole counts are integers, an absent interval is left out."""

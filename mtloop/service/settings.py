@@ -1,20 +1,27 @@
-"""Settings of the service: flags win over the environment, the environment over defaults. No secret has a default."""
+"""Settings of the service: flags win over the environment, the environment over a file, the file over defaults.
+
+No secret has a default. MTLOOP_ENV_FILE names the file; it has lines such as MTLOOP_PORT=8017, as systemd reads them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
-from mtloop.core.errors import InputError
+from dotenv import dotenv_values
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from mtloop.core.errors import InputError, UnknownName
+from mtloop.text.settings_files import describe_mistakes
 
 PREFIX = "MTLOOP_"
+ENV_FILE = PREFIX + "ENV_FILE"
 FILE = "mtloop.db"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(BaseModel):
     """`database` is a URL. Without one, the database is an SQLite file in `folder`.
 
     `rate` is the number of requests per minute and `quota` per day, for one participant over all workers; 0: no limit.
@@ -22,16 +29,18 @@ class Settings:
     the number of seconds that open requests get at shutdown.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     folder: Path = Path("mtloop-data")
     database: str = ""
     host: str = "127.0.0.1"
-    port: int = 8017
-    workers: int = 1
-    rate: int = 6_000
-    quota: int = 2_000_000
-    max_body: int = 1 << 18
+    port: int = Field(8017, ge=0, le=65535)
+    workers: int = Field(1, ge=1)
+    rate: int = Field(6_000, ge=0)
+    quota: int = Field(2_000_000, ge=0)
+    max_body: int = Field(1 << 18, ge=1)
     secure: bool = False
-    shutdown_timeout: int = 10
+    shutdown_timeout: int = Field(10, ge=1)
 
     @property
     def url(self) -> str:
@@ -39,17 +48,28 @@ class Settings:
         return driver(self.database) if self.database else f"sqlite+aiosqlite:///{self.folder / FILE}"
 
     @classmethod
-    def read(cls, environment: Mapping[str, str] | None = None, **flags: object) -> Settings:
-        """Settings from flags (None: not given), then from MTLOOP_NAME in the environment, then the defaults."""
+    def read(cls, **flags: object) -> Settings:
+        """Settings from flags (None: not given), from MTLOOP_NAME in the environment or the file, or the defaults."""
         given = {name: value for name, value in flags.items() if value is not None}
-        settings = cls(**_from_environment(os.environ if environment is None else environment) | given)  # type: ignore[arg-type]
+        arguments: dict[str, Any] = given | {"_env_file": _env_file()}
+        try:
+            settings = cls(**_Environment(**arguments).model_dump())
+        except ValidationError as error:
+            message = describe_mistakes(
+                error, cls.model_fields, rename=lambda name: name if name in given else _variable(name)
+            )
+            raise InputError(message) from error
         if settings.database:
             driver(settings.database)  # refuse a wrong URL before the server starts
         return settings
 
     def environment(self) -> dict[str, str]:
         """The settings as environment variables, for worker processes."""
-        return {PREFIX + one.name.upper(): _as_text(getattr(self, one.name)) for one in fields(self)}
+        return {_variable(name): _as_text(value) for name, value in self}
+
+
+class _Environment(Settings, BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
 
 
 def driver(url: str) -> str:
@@ -66,33 +86,21 @@ def driver(url: str) -> str:
     return f"{name}://{rest}"
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for one in fields(Settings):
-        text = environment.get(PREFIX + one.name.upper())
-        if text is not None:
-            found[one.name] = _parsed(one.name, str(one.type), text)
-    return found
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
 
 
-def _parsed(name: str, kind: str, text: str) -> object:
-    try:
-        return _PARSE[kind](text)
-    except ValueError as error:
-        raise InputError(f"{PREFIX}{name.upper()} is {text!r}; expected {_expected(kind)}") from error
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() not in ("0", "1", "false", "true", "no", "yes"):
-        raise ValueError(text)
-    return text.lower() in ("1", "true", "yes")
-
-
-_PARSE: dict[str, Callable[[str], object]] = {"int": int, "Path": Path, "bool": _boolean, "str": str}
-
-
-def _expected(kind: str) -> str:
-    return "a whole number" if kind == "int" else "yes or no"
+def _env_file() -> Path | None:
+    """The file that MTLOOP_ENV_FILE names, after a check of its names."""
+    if not (name := os.environ.get(ENV_FILE)):
+        return None
+    path, known = Path(name), [_variable(field) for field in Settings.model_fields]
+    if not path.is_file():
+        raise InputError(f"no such file; {ENV_FILE} names it", path=path)
+    for variable in dotenv_values(path):
+        if variable.startswith(PREFIX) and variable not in known:
+            raise UnknownName("setting", variable, known, path=path)
+    return path
 
 
 def _as_text(value: object) -> str:

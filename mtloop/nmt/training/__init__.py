@@ -1,4 +1,4 @@
-"""Training of base models: a `Job` trains a Marian model folder from sentence pairs, as set in a `Recipe`."""
+"""Training of base models: a `TrainingJob` trains a Marian model folder from sentence pairs, as set in a `Recipe`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from mtloop.nmt.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from mtloop.nmt.training.job import Job
+    from mtloop.nmt.training.job import TrainingJob
     from mtloop.text.seen_words import SeenWords
 
-_LAZY = {"Job": "mtloop.nmt.training.job", "SeenWords": "mtloop.text.seen_words"}  # need numpy
+_LAZY = {"TrainingJob": "mtloop.nmt.training.job", "SeenWords": "mtloop.text.seen_words"}  # need numpy
 
-__all__ = ["Job", "Recipe", "SeenWords"]
+__all__ = ["TrainingJob", "Recipe", "SeenWords"]
 
 
 def __getattr__(name: str) -> Any:

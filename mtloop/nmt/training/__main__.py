@@ -1,6 +1,6 @@
-"""`python -m mtloop.nmt.training JOB.toml`: `mtloop train` on a machine that has only torch, transformers and
-sentencepiece. The sentence pairs are read from plain tab-separated files. All keys are optional except `data`, `out`
-and the training budget (`minutes` or `steps`):
+"""`python -m mtloop.nmt.training JOB.toml`: `mtloop train` on a machine that has only torch, transformers,
+sentencepiece and pydantic. The sentence pairs are read from plain tab-separated files. All keys are optional except
+`data`, `out` and the training budget (`minutes` or `steps`):
 
     data = ["train.tsv"]
     valid = "dev.tsv"
@@ -17,17 +17,33 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mtloop.core.errors import InputError, MtloopError, UnknownName
-from mtloop.nmt.training.job import Job
+from mtloop.core.errors import InputError, MtloopError
+from mtloop.nmt.training.job import TrainingJob
 from mtloop.nmt.training.recipe import Recipe
 from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
+from mtloop.text.settings_files import read_settings
 
-KEYS = ("data", "valid", "tests", "out", "work_dir", "vocabularies", "shard_mb", "about", "resume", "device", "recipe")
+
+@dataclass(frozen=True)
+class JobFile:
+    """The keys of a job file."""
+
+    data: tuple[str, ...]
+    out: Path
+    valid: str | None = None
+    tests: Mapping[str, str] = field(default_factory=dict)
+    work_dir: Path | None = None
+    vocabularies: tuple[Path, Path] | None = None
+    shard_mb: float | None = None
+    about: Path | None = None
+    resume: bool = False
+    device: str | None = None
+    recipe: Mapping[str, Any] = field(default_factory=dict)
 
 
 def main(arguments: list[str]) -> None:
@@ -37,38 +53,28 @@ def main(arguments: list[str]) -> None:
     read_job(Path(arguments[0])).run()
 
 
-def read_job(path: Path) -> Job:
+def read_job(path: Path) -> TrainingJob:
     """Return the job that a TOML file describes."""
-    try:
-        keys = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read a job from this file: {error}", path=path) from error
-    for key in keys:
-        if key not in KEYS:
-            raise UnknownName("key", key, KEYS, owner="a job", path=path)
-    for key in ("data", "out"):
-        if key not in keys:
-            raise InputError(f"the job has no key {key!r}", path=path)
-    return _make_job(keys)
-
-
-def _make_job(keys: dict[str, Any]) -> Job:
-    about, work_dir, spm = keys.get("about"), keys.get("work_dir"), keys.get("vocabularies")
-    return Job(
-        pairs=_read_pairs(keys["data"]),
-        out=Path(keys["out"]),
-        recipe=Recipe.of(keys.get("recipe", {})),
-        valid=list(_read_pairs([keys["valid"]])) if "valid" in keys else (),
-        tests={name: list(_read_pairs([path])) for name, path in keys.get("tests", {}).items()},
-        vocabularies=(SentencePieceModel.load(Path(spm[0])), SentencePieceModel.load(Path(spm[1]))) if spm else None,
-        work_dir=Path(work_dir) if work_dir else None,
-        resume=keys.get("resume", False),
+    keys = read_settings(path, JobFile)
+    return TrainingJob(
+        pairs=_read_pairs(keys.data),
+        out=keys.out,
+        recipe=Recipe.of(keys.recipe, path),
+        valid=list(_read_pairs([keys.valid])) if keys.valid else (),
+        tests={name: list(_read_pairs([file])) for name, file in keys.tests.items()},
+        vocabularies=_load_vocabularies(*keys.vocabularies) if keys.vocabularies else None,
+        work_dir=keys.work_dir,
+        resume=keys.resume,
         workers=os.cpu_count() or 1,
-        shard_mb=keys.get("shard_mb"),
-        about=Path(about).read_text(encoding="utf-8") if about else "",
-        device=keys.get("device"),
+        shard_mb=keys.shard_mb,
+        about=keys.about.read_text(encoding="utf-8") if keys.about else "",
+        device=keys.device,
         log=lambda text: print(text, flush=True),
     )
+
+
+def _load_vocabularies(source: Path, target: Path) -> tuple[SentencePieceModel, SentencePieceModel]:
+    return SentencePieceModel.load(source), SentencePieceModel.load(target)
 
 
 def _read_pairs(paths: Iterable[str]) -> Iterator[tuple[str, str]]:

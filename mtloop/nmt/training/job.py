@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtloop.core.atomic import write_text
-from mtloop.core.errors import InputError, need
+from mtloop.core.errors import InputError
+from mtloop.core.extras import need_extras
 from mtloop.nmt.training.prepared import SEEN_WORDS_FILE, PreparedData, prepare
 from mtloop.nmt.training.recipe import Recipe
 from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
@@ -25,7 +26,7 @@ CHECKPOINT_FILE = "state.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class TrainingJob:
     """Training data, recipe and output folder.
 
     `pairs` is read once, or never if a resumed run already has its tokens. `valid` selects the best checkpoint;
@@ -50,8 +51,7 @@ class Job:
 
     def run(self) -> dict[str, float]:
         """Train, write the model folder, and return BLEU by name of the set."""
-        need("torch", "nmt")
-        need("transformers", "nmt")
+        need_extras("nmt")
         self._refuse_to_overwrite()
         prepared = self._prepared_data()
         trainer = self._trainer(prepared)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
+from mtloop.text.settings_files import make_settings
 
 T = TypeVar("T")
 VOCABULARIES = ("bpe", "unigram", "word")
@@ -82,13 +83,9 @@ class Recipe:
             raise InputError(f"width {self.width} is not a multiple of the number of heads, {self.heads}")
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Recipe:
-        """Return a recipe from names and values. Raise UnknownName for a name that is not a field."""
-        known = [field.name for field in fields(cls)]
-        for name in values:
-            if name not in known:
-                raise UnknownName("field", name, known, owner="the recipe")
-        return cls(**values)
+    def of(cls, values: Mapping[str, Any], path: Path | None = None) -> Recipe:
+        """Return a recipe from names and values, read from `path`. Raise InputError for a wrong name or type."""
+        return make_settings(cls, values, path=path, owner="the recipe")
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that must not change on resume; the budget, for example, may change."""

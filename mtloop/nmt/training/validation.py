@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from transformers import MarianMTModel
 
-from mtloop.nmt.training.bleu import bleu
 from mtloop.nmt.training.sentencepiece_model import EOS, PAD, SentencePieceModel
 
 MAX_LENGTH = 500  # tokens of a source or translation; the model has 512 positions
@@ -31,8 +30,10 @@ class Validation:
         self._rows = [_truncated(row) for row in torch.from_numpy(rows.flat).long().split(rows.lengths.tolist())]
 
     def __call__(self, model: MarianMTModel) -> float:
-        """Return BLEU of the greedy translations."""
-        return bleu(self.translate(model), self.references)
+        """Return BLEU of the greedy translations, computed by sacreBLEU."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        return float(BLEU().corpus_score(self.translate(model), [self.references]).score)
 
     def translate(self, model: MarianMTModel) -> list[str]:
         """Return a translation of every source; sources of similar lengths share a batch."""

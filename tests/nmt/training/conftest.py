@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from helpers.toy_training import one_thread, toy_pairs
 
-from mtloop.nmt.training import Job, Recipe
+from mtloop.nmt.training import Recipe, TrainingJob
 
 SMALL = {
     "vocab_size": 305,
@@ -36,12 +36,12 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def make_job(tmp_path: Path) -> Callable[..., Job]:
+def make_job(tmp_path: Path) -> Callable[..., TrainingJob]:
     """Return a function that makes a job on toy data; keywords of recipe and job may be mixed."""
 
-    def make(**changes: Any) -> Job:
+    def make(**changes: Any) -> TrainingJob:
         recipe = SMALL | {name: changes.pop(name) for name in list(changes) if name in Recipe.__dataclass_fields__}
         settings = {"pairs": toy_pairs(300), "out": tmp_path / "model", "log": lambda text: None, **changes}
-        return Job(recipe=Recipe.of(recipe), **settings)
+        return TrainingJob(recipe=Recipe.of(recipe), **settings)
 
     return make

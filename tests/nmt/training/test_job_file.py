@@ -33,9 +33,17 @@ def test_run_a_job_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        ("data = 3 4", "cannot read a job from this file"),
-        ('data = ["a"]', "the job has no key 'out'"),
-        ('dta = ["a"]', "a job has no key 'dta'; did you mean 'data'"),
+        ("data = 3 4", r"job\.toml: not a TOML file"),
+        ('data = ["a"]', r"job\.toml: the setting 'out' is missing"),
+        ('dta = ["a"]', r"job\.toml: there is no setting 'dta'; did you mean 'data'"),
+        ('data = "a"\nout = "x"', r"job\.toml: data is 'a'; expected a list"),
+        ('data = ["a"]\nout = "x"\nvocabularies = ["a.spm"]', r"vocabularies is \['a.spm'\]; expected more values"),
+        ('data = ["a"]\nout = "x"\n[recipe]\nsteps = "many"', r"job\.toml: steps is 'many'; expected a whole number"),
+        (
+            'data = ["a"]\nout = "x"\n[recipe]\nwide = 3',
+            r"job\.toml: the recipe has no setting 'wide'; did you mean 'width'",
+        ),
+        ('data = ["a"]\nout = "x"\n[recipe]\nwidth = 3', r"job\.toml: set the training budget"),
         ('data = ["absent.tsv"]\nout = "x"\n[recipe]\nsteps = 1', "absent.tsv: cannot be read"),
     ],
 )

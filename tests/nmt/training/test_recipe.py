@@ -18,7 +18,9 @@ from mtloop.nmt.training.recipe import check_unchanged
         ({"steps": 1, "dropout": 1.0}, "dropout is 1.0"),
         ({"steps": 1, "heads": 7}, "width 256 is not a multiple of the number of heads, 7"),
         ({"steps": 1, "vocab": "bep"}, "there is no vocabulary 'bep'; did you mean 'bpe'"),
-        ({"steps": 1, "wdith": 3}, "the recipe has no field 'wdith'; did you mean 'width'"),
+        ({"steps": 1, "width": "3"}, "width is '3'; expected a whole number"),
+        ({"steps": 1, "compile": 1}, "compile is 1; expected true or false"),
+        ({"steps": 1, "wdith": 3}, "the recipe has no setting 'wdith'; did you mean 'width'"),
     ],
 )
 def test_errors_in_a_recipe(values: dict[str, object], message: str) -> None:

@@ -17,10 +17,10 @@ from safetensors.torch import load_file
 from transformers import MarianMTModel, MarianTokenizer
 
 from mtloop.core.errors import InputError
-from mtloop.nmt.training import Job, SeenWords
+from mtloop.nmt.training import SeenWords, TrainingJob
 from mtloop.nmt.training.model_folder import WEIGHTS_FILE
 
-Make = Callable[..., Job]
+Make = Callable[..., TrainingJob]
 
 
 def test_the_model_learns(make_job: Make) -> None:

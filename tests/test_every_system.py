@@ -1,0 +1,113 @@
+"""The package works on systems that lack modules, functions and signals of Unix."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "mtloop"
+# psutil chooses its code by the name of the system, so on Linux it needs `resource`. It is imported first.
+IMPORT_ALL = """
+import importlib, json, pkgutil, sys, warnings
+import psutil
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+warnings.filterwarnings("ignore", "only soft file lock is available")
+import mtloop
+
+names = [module.name for module in pkgutil.walk_packages(mtloop.__path__, "mtloop.")]
+names = [name for name in names if not name.endswith("__main__") and ".migrations." not in name]
+failed = {}
+for name in names:
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        failed[name] = str(error)
+print(json.dumps([len(names), failed]))
+"""
+# What these modules lack on Windows.
+MISSING = """
+os: fork forkpty getuid geteuid getgid getegid getpgid getpgrp setpgid setsid setuid setgid killpg nice uname statvfs
+os: fchmod chown lchown mkfifo mknod pread pwrite sched_getaffinity sched_setaffinity sysconf wait wait3 wait4 chroot
+os: getloadavg fchdir sync fdatasync register_at_fork WNOHANG O_NOFOLLOW O_DIRECTORY O_NONBLOCK
+signal: SIGKILL SIGHUP SIGUSR1 SIGUSR2 SIGALRM SIGCHLD SIGSTOP SIGCONT SIGQUIT SIGPIPE SIGTSTP alarm pause setitimer
+signal: pthread_sigmask sigwait
+socket: AF_UNIX SO_REUSEPORT
+"""
+NOT_ON_WINDOWS = {
+    f"{module}.{name}"
+    for line in MISSING.split("\n")
+    for module, _, names in [line.partition(": ")]
+    for name in names.split()
+}
+# Arguments that Windows refuses, and the only file that may name them: behind a check of the system.
+REFUSED_ARGUMENTS = {"pass_fds": "core/locks.py", "preexec_fn": "", "start_new_session": "", "dir_fd": ""}
+UNIX_MODULES = {"fcntl", "grp", "pwd", "resource", "termios", "tty", "pty", "posix", "readline", "syslog"}
+
+
+def trees() -> dict[str, ast.Module]:
+    return {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def unix_names(tree: ast.Module) -> list[str]:
+    """The functions, constants and modules that a module uses and Windows lacks."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.append(f"{node.value.id}.{node.attr}")
+        elif isinstance(node, ast.Import):
+            found += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found += [str(node.module), *(f"{node.module}.{name.name}" for name in node.names)]
+    return [name for name in found if name in NOT_ON_WINDOWS | UNIX_MODULES]
+
+
+def test_every_module_imports_without_the_modules_of_unix() -> None:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", IMPORT_ALL], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    count, failed = json.loads(done.stdout)
+    assert count > 150
+    assert not failed
+
+
+def test_no_module_uses_what_windows_lacks() -> None:
+    used = {path: names for path, tree in trees().items() if (names := unix_names(tree))}
+    assert not used
+
+
+def test_arguments_that_windows_refuses_are_in_one_place() -> None:
+    for path, tree in trees().items():
+        named = [node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+        named += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        refused = [name for name in named if isinstance(name, str) and REFUSED_ARGUMENTS.get(name, path) != path]
+        assert not refused, path
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("import fcntl", "fcntl"),
+        ("from resource import getrusage", "resource"),
+        ("os.kill(1, signal.SIGKILL)", "signal.SIGKILL"),
+        ("from os import fork", "os.fork"),
+    ],
+)
+def test_the_check_sees_what_windows_lacks(line: str, name: str) -> None:
+    assert unix_names(ast.parse(line)) == [name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the names are those of Linux")
+def test_the_list_of_missing_names_has_no_typing_error() -> None:
+    for name in NOT_ON_WINDOWS:
+        module, _, attribute = name.partition(".")
+        assert hasattr(importlib.import_module(module), attribute), name
