@@ -61,6 +61,7 @@ def check(out: Path, pictures: Sequence[str] = ()) -> None:
         raise InputError("is a file, not a folder to write to", path=nearest)
     if unknown := set(pictures).difference(PICTURES):
         raise InputError(f"unknown picture format: {', '.join(sorted(unknown))}; known: {', '.join(PICTURES)}")
+    need("jinja2", "report")
     need("plotly", "report")
     if pictures:
         need("matplotlib", "report")

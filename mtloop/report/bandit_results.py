@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mtloop.core.errors import InputError
-from mtloop.core.types import Step
+from mtloop.core.types import JSON, Step
 from mtloop.metrics.base import Additive, Array, references
 from mtloop.metrics.curves import cumulative
 from mtloop.metrics.quality import BLEU
 from mtloop.metrics.regret import MeanReward
 from mtloop.metrics.significance import Comparison, paired_bootstrap
 from mtloop.report.chart import Axis, Chart, Series
+from mtloop.report.result import Result
+from mtloop.report.table import Table
+
+if TYPE_CHECKING:
+    from mtloop.report.notebook import Plot
 
 PAPER_REWARDS = {
     "copy-source": 64_481.8,
@@ -34,8 +41,8 @@ STATIC_SYSTEMS = {"smt": "smt-baseline", "limsi": "smt-baseline", "wnmt": "wnmt-
 UNTRAINED = ("copy-source", "lexical")  # methods that start without a trained system
 
 
-@dataclass(frozen=True)
-class BanditResults:
+@dataclass(frozen=True, repr=False)
+class BanditResults(Result):
     """The steps of each method over one stream; `checkpoints` are the index ranges of the held-out block.
 
     The reward of a translation is `true_reward(text, reference)`, without the noise of a simulated rater; if
@@ -78,50 +85,47 @@ class BanditResults:
         return paired_bootstrap(MeanReward(), self.rewards[method], self.rewards[static], self.resamples, self.seed)
 
     def text(self) -> str:
-        """Return Table 3, with additional columns for the numbers that the paper shows only in figures."""
-        from tabulate import tabulate
+        return f"{self.table}\n"
 
+    @cached_property
+    def table(self) -> Table:
+        """Table 3, with additional columns for the numbers that the paper shows only in figures."""
+        rows = [self._row(name) for name in self.systems]
         headers = ["method", "cumulative reward", "mean", "against static", "95 % interval", "paper", "regret"]
         headers += ["held-out first", "last", "worst"] if self.checkpoints else []
-        table = tabulate(
-            [self._row(name) for name in self.systems], headers, disable_numparse=True, colalign=_align(headers)
-        )
-        return "\n".join([table, *self._notes(), ""])
+        return Table(headers, [row.cells() for row in rows], [row.record() for row in rows], notes=self._notes())
 
-    def _row(self, name: str) -> list[str]:
-        total = self.rewards[name][:, 0].sum()
-        row = [
-            name,
-            f"{total:,.1f}",
-            f"{total / len(self.rewards[name]):.4f}",
-            *self._relative(name),
-            self._paper(name),
-        ]
-        row.append(f"{self.regret(name)[-1]:.4f}")
-        if self.checkpoints:
-            scores = self.held_out(MeanReward(), self.rewards[name])
-            row += [f"{scores[0]:.4f}", f"{scores[-1]:.4f}", f"{scores.min():.4f}"]
-        return row
+    def _row(self, name: str) -> _Row:
+        rewards = self.rewards[name][:, 0]
+        total = float(rewards.sum())
+        regret = float(self.regret(name)[-1])
+        relative = self._relative(name)
+        return _Row(name, total, total / len(rewards), *relative, _published(name), regret, self._held_out_range(name))
 
-    def _relative(self, name: str) -> tuple[str, str]:
-        """Return the difference and its interval, in per cent of the static system's reward."""
+    def _relative(self, name: str) -> tuple[float, float, float]:
+        """Return the difference and its interval, in per cent of the static system's reward; NaN if there is none."""
         comparison, static = self.comparison(name), self.static(name)
         start = self.rewards[static][:, 0].mean() if static else 0.0
         if comparison is None or not start:
-            return "-", "-"
-        low, high = (100 * end / start for end in comparison.interval)
-        return f"{100 * comparison.difference / start:+.1f} %", f"{low:+.1f} to {high:+.1f} %"
+            return math.nan, math.nan, math.nan
+        low, high = comparison.interval
+        return 100 * comparison.difference / start, 100 * low / start, 100 * high / start
 
-    def _paper(self, name: str) -> str:
-        static = STATIC_SYSTEMS.get(name.split("-")[0], "baseline")
-        if name not in PAPER_REWARDS or static not in PAPER_REWARDS or name in (static, *UNTRAINED):
-            return "-"
-        return f"{100 * (PAPER_REWARDS[name] / PAPER_REWARDS[static] - 1):+.1f} %"
+    def _held_out_range(self, name: str) -> dict[str, float]:
+        """Return the mean reward of the held-out block at the first, the last and the worst checkpoint."""
+        if not self.checkpoints:
+            return {}
+        scores = self.held_out(MeanReward(), self.rewards[name])
+        return {
+            "held_out_first": float(scores[0]),
+            "held_out_last": float(scores[-1]),
+            "held_out_worst": float(scores.min()),
+        }
 
     def _notes(self) -> list[str]:
         against = "the oracle's translations" if self.oracle else "the references, whose reward is 1"
         return [
-            f"\n{self._length:,} sentences; intervals: paired bootstrap, {self.resamples} resamples, seed {self.seed};",
+            f"{self._length:,} sentences; intervals: paired bootstrap, {self.resamples} resamples, seed {self.seed};",
             f"paper: against its own static system over 1,297,974 sentences; regret: against {against}.",
         ]
 
@@ -138,6 +142,12 @@ class BanditResults:
     def held_out(self, metric: Additive, rows: Array) -> Array:
         """Return the score of the held-out block at each checkpoint, from a system's rows."""
         return metric.aggregate(np.stack([rows[list(checkpoint)].sum(axis=0) for checkpoint in self.checkpoints]))
+
+    def plot(self) -> Plot:
+        """Return the figures for a notebook."""
+        from mtloop.report.notebook import plot
+
+        return plot(self.charts())
 
     def charts(self) -> list[Chart]:
         """Return Figure 1 and, if there are checkpoints, Figures 3a and 3b."""
@@ -186,6 +196,42 @@ class BanditResults:
             raise InputError(f"{first} and {name} saw different streams: {len(expected)} and {len(steps)} sentences")
 
 
+@dataclass(frozen=True)
+class _Row:
+    """The numbers of one method; differences are in per cent of the static system's reward, NaN if there is none."""
+
+    method: str
+    cumulative_reward: float
+    mean: float
+    against_static: float
+    low: float
+    high: float
+    paper: float
+    regret: float
+    held_out: Mapping[str, float]
+
+    def record(self) -> dict[str, JSON]:
+        return {**{name: value for name, value in vars(self).items() if name != "held_out"}, **self.held_out}
+
+    def cells(self) -> list[str]:
+        interval = "-" if math.isnan(self.low) else f"{self.low:+.1f} to {self.high:+.1f} %"
+        reward = [f"{self.cumulative_reward:,.1f}", f"{self.mean:.4f}"]
+        relative = [_per_cent(self.against_static), interval, _per_cent(self.paper)]
+        return [self.method, *reward, *relative, *(f"{value:.4f}" for value in (self.regret, *self.held_out.values()))]
+
+
+def _per_cent(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:+.1f} %"
+
+
+def _published(name: str) -> float:
+    """Return the difference in the paper, in per cent of the static system's reward; NaN if it is not in the paper."""
+    static = STATIC_SYSTEMS.get(name.split("-")[0], "baseline")
+    if name not in PAPER_REWARDS or static not in PAPER_REWARDS or name in (static, *UNTRAINED):
+        return math.nan
+    return 100 * (PAPER_REWARDS[name] / PAPER_REWARDS[static] - 1)
+
+
 def _decades(length: int) -> tuple[float, ...]:
     """Return 1, 10, 100, ... up to the length of the stream.
 
@@ -193,7 +239,3 @@ def _decades(length: int) -> tuple[float, ...]:
     (1.0, 10.0, 100.0, 1000.0)
     """
     return tuple(10.0**power for power in range(len(str(length))))
-
-
-def _align(headers: Sequence[str]) -> tuple[str, ...]:
-    return ("left", *["right"] * (len(headers) - 1))

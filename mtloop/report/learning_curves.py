@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtloop.core.types import Score
+from mtloop.core.types import JSON, Score
 from mtloop.metrics.base import Additive, Array
 from mtloop.metrics.curves import block_sums, count_blocks_without_model
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.quality import BLEU, TER
-from mtloop.metrics.reliability import Reliability
+from mtloop.metrics.reliability import HeldOutScores, Reliability
 from mtloop.metrics.significance import Comparison, randomisation
 from mtloop.metrics.slope import Model, Slope
 from mtloop.metrics.titles import title
 from mtloop.report.chart import Axis, Chart, Series
 from mtloop.report.evaluation_charts import style_numbers
-from mtloop.report.markup import Markup, element, join
+from mtloop.report.result import Result
+from mtloop.report.table import Table
+
+if TYPE_CHECKING:
+    from mtloop.report.notebook import Plot
 
 # Table 2 of Bertoldi et al. (2012), English-Italian, TER, scrambled sentences
 PAPER_SLOPES: Mapping[str, Mapping[Model, float]] = {
@@ -32,8 +38,8 @@ MODELS: tuple[Model, Model] = ("u", "ca")
 SNAPSHOTS = ("baseline", "ada", "final")
 
 
-@dataclass(frozen=True)
-class LearningCurves:
+@dataclass(frozen=True, repr=False)
+class LearningCurves(Result):
     """The paper's table and figures for one evaluation and, if it was measured, for backward reliability."""
 
     evaluation: Evaluation
@@ -53,12 +59,22 @@ class LearningCurves:
         for system in self.evaluation.systems:
             yield system, {model: self.evaluation.score(system, slope) for model, slope in fits.items()}
 
-    def table(self) -> list[list[str]]:
-        """Return the paper's Table 2 beside our values, one line per system: S of both models, with 95 % intervals."""
-        return [
-            [system, *(cell for model in MODELS for cell in (_published(system, model), *_measured(scores[model])))]
-            for system, scores in self.slopes()
-        ]
+    @cached_property
+    def table(self) -> Table:
+        """The paper's Table 2 beside our values, one line per system: S of both models, with 95 % intervals."""
+        slopes = list(self.slopes())
+        return Table(
+            headers=["S of TER", *(f"{m.upper()} {column}" for m in MODELS for column in ("2012", "here", "95 %"))],
+            cells=[[system, *(cell for m in MODELS for cell in _cells(system, m, s[m]))] for system, s in slopes],
+            records=[_record(system, scores) for system, scores in slopes],
+            title="Table 2: the published slopes (English-Italian) and ours",
+        )
+
+    def plot(self) -> Plot:
+        """Return the figures for a notebook."""
+        from mtloop.report.notebook import plot
+
+        return plot(self.charts())
 
     def charts(self) -> Iterator[Chart]:
         """Yield Figures 1 to 5, for both TER and BLEU."""
@@ -114,13 +130,21 @@ class LearningCurves:
             horizontal_line=horizontal_line,
         )
 
-    def held_out_rows(self, system: str) -> list[list[str]]:
+    def held_out_table(self, system: str) -> Table:
         """Return one line per document: TER and BLEU of its last third before learning, right after, and at the end."""
-        columns = [self.reliability[system].scores(metric) for metric in self.metrics]
-        return [
-            [row[0].document, *(str(getattr(scores, snapshot)) for scores in row for snapshot in SNAPSHOTS)]
-            for row in zip(*columns, strict=True)
-        ]
+        columns = [f"{title(metric.name)} {snapshot}" for metric in self.metrics for snapshot in SNAPSHOTS]
+        rows = [(scores[0].document, _snapshot_scores(scores)) for scores in self._held_out_scores(system)]
+        return Table(
+            headers=["document", *columns],
+            cells=[[document, *map(str, scores)] for document, scores in rows],
+            records=[_held_out_record(document, columns, scores) for document, scores in rows],
+            title=f"Figure 5: {system}, last thirds of the documents, held out from learning",
+            notes=[self.verdict(system)],
+        )
+
+    def _held_out_scores(self, system: str) -> Iterator[tuple[HeldOutScores, ...]]:
+        """Yield the scores of each document, one element per metric."""
+        yield from zip(*(self.reliability[system].scores(metric) for metric in self.metrics), strict=True)
 
     def compare_final_with_ada(self, system: str) -> dict[str, Comparison]:
         """Compare `final` with `ada` on all last thirds together, for each metric."""
@@ -140,22 +164,9 @@ class LearningCurves:
             parts.append(f"{title(metric.name)} {transfer:+.2f} (all segments: {low:+.2f} to {high:+.2f}, {p})")
         return f"backward transfer, mean over documents, above 0 is better: {'; '.join(parts)}"
 
-    def section(self) -> Markup:
-        """Return the tables as a section of the page; the figures follow it."""
-        parts = [element("pre", element("code", self.text()))]
-        return join([element("h3", "The measures of the 2012 paper"), *parts])
-
     def text(self) -> str:
-        """Return the tables as plain text."""
-        from tabulate import tabulate
-
-        headers = ["S of TER", *(f"{m.upper()} {column}" for m in MODELS for column in ("2012", "here", "95 %"))]
-        lines = ["Table 2: the published slopes (English-Italian) and ours", tabulate(self.table(), headers)]
-        columns = [f"{title(metric.name)} {snapshot}" for metric in self.metrics for snapshot in SNAPSHOTS]
-        for system in self.reliability:
-            lines += ["", f"Figure 5: {system}, last thirds of the documents, held out from learning"]
-            lines += [tabulate(self.held_out_rows(system), ["document", *columns]), self.verdict(system)]
-        return "\n".join(lines) + "\n"
+        """Return all tables as plain text."""
+        return "\n\n".join(map(str, [self.table, *map(self.held_out_table, self.reliability)])) + "\n"
 
 
 def _held_out_chart(system: str, reliability: Reliability, metric: Additive) -> Chart:
@@ -176,12 +187,28 @@ def _held_out_chart(system: str, reliability: Reliability, metric: Additive) -> 
     )
 
 
-def _published(system: str, model: Model) -> str:
-    return f"{PAPER_SLOPES[system][model]:.1f}" if system in PAPER_SLOPES else "-"
+def _snapshot_scores(scores: Sequence[HeldOutScores]) -> list[Score]:
+    return [getattr(held_out, snapshot) for held_out in scores for snapshot in SNAPSHOTS]
 
 
-def _measured(score: Score) -> tuple[str, str]:
+def _held_out_record(document: str, columns: Sequence[str], scores: Sequence[Score]) -> dict[str, JSON]:
+    values = {column: score.value for column, score in zip(columns, scores, strict=True)}
+    return {"document": document, **values}
+
+
+def _cells(system: str, model: Model, score: Score) -> tuple[str, str, str]:
+    """Return the published slope, ours, and the interval of ours."""
+    published = f"{PAPER_SLOPES[system][model]:.1f}" if system in PAPER_SLOPES else "-"
     if not score.defined or score.interval is None:
-        return str(score.detail.get("verdict", "-")), "-"
+        return published, str(score.detail.get("verdict", "-")), "-"
     low, high = score.interval
-    return f"{score.value:.1f}", f"{low:.1f} to {high:.1f}"
+    return published, f"{score.value:.1f}", f"{low:.1f} to {high:.1f}"
+
+
+def _record(system: str, scores: Mapping[Model, Score]) -> dict[str, JSON]:
+    record: dict[str, JSON] = {"system": system}
+    for model, score in scores.items():
+        low, high = score.interval or (math.nan, math.nan)
+        record[f"{model}_2012"] = PAPER_SLOPES.get(system, {}).get(model, math.nan)
+        record |= {model: score.value, f"{model}_low": low, f"{model}_high": high}
+    return record

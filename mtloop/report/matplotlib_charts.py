@@ -1,7 +1,8 @@
-"""Charts as PNG and SVG files, drawn by matplotlib without a display and without its global state."""
+"""Charts as PNG and SVG, drawn by matplotlib without a display and without its global state."""
 
 from __future__ import annotations
 
+import io
 import math
 import warnings
 from collections.abc import Iterator
@@ -39,16 +40,25 @@ def save(chart: Chart, path: Path) -> None:
         draw(chart).savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
+def png(chart: Chart) -> bytes:
+    """Return a chart as the content of a PNG file."""
+    content = io.BytesIO()
+    with _settings():
+        draw(chart).savefig(content, format="png")
+    return content.getvalue()
+
+
 def draw(chart: Chart) -> Figure:
     """Return the chart as a matplotlib figure."""
-    figure: Figure = need("matplotlib.figure", "report").Figure((WIDTH, HEIGHT), dpi=DPI, layout="constrained")
-    axes = figure.add_subplot(title=chart.title)
-    handles = [_draw_series(axes, series) for series in chart.series]
-    _set_axis(axes, "x", chart.x)
-    _set_axis(axes, "y", chart.y)
-    _add_lines(axes, chart)
-    pairs = zip(chart.series, handles, strict=True)
-    _add_legend(figure, {series.label: handle for series, handle in pairs if series.in_legend})
+    with _settings():
+        figure: Figure = need("matplotlib.figure", "report").Figure((WIDTH, HEIGHT), dpi=DPI, layout="constrained")
+        axes = figure.add_subplot(title=chart.title)
+        handles = [_draw_series(axes, series) for series in chart.series]
+        _set_axis(axes, "x", chart.x)
+        _set_axis(axes, "y", chart.y)
+        _add_lines(axes, chart)
+        pairs = zip(chart.series, handles, strict=True)
+        _add_legend(figure, {series.label: handle for series, handle in pairs if series.in_legend})
     return figure
 
 

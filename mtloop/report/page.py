@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from string import Template
+from typing import Any
 
-from mtloop.core.types import JSON
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.report import plotly_charts
-from mtloop.report.chart import Chart
 from mtloop.report.evaluation_charts import MAX_SHADED_SYSTEMS, Charts, style_numbers
-from mtloop.report.html_tables import score_table, signatures, slope_table
 from mtloop.report.learning_curves import LearningCurves
-from mtloop.report.markup import Markup, element, join, script_json
-from mtloop.report.palette import css, series_style
+from mtloop.report.page_tables import page_scores, page_slopes, signatures
+from mtloop.report.palette import css
 from mtloop.report.segments import segment_data
+from mtloop.report.templating import render
 from mtloop.report.verdict import verdict
 
 SCRIPTS = ("charts.js", "diff.js", "cards.js", "segments.js")
@@ -40,111 +37,52 @@ class Page:
     learning_curves: LearningCurves | None = None
 
     def html(self) -> str:
-        parts = {**self._sections(), **self._scripts()}
-        page = Template(_asset("page.html")).substitute(parts)
+        page = render("page.html", **self._contents(), **self._data(), **_scripts())
         return page.encode("utf-8", "replace").decode()  # a trace may contain a lone surrogate, a UTF-8 file may not
 
-    def _sections(self) -> dict[str, str]:
+    def _contents(self) -> dict[str, Any]:
         return {
-            "title": html.escape(self.title),
+            "title": self.title,
+            "command": self.command,
+            "baseline": self.evaluation.baseline,
             "verdict": verdict(self.evaluation, self.results),
-            "extent": self._size(),
-            "scores": score_table(self.evaluation, self.results),
-            "marks": self._score_notes(),
-            "learning": self._learning_section(),
-            "differences": self._difference_section(),
-            "reproduce": self._reproduction(),
+            "extent": self._extent(),
+            "test": self._test(),
+            "scores": page_scores(self.evaluation, self.results),
+            "slopes": page_slopes(self.evaluation, self.results),
+            "paper_tables": self.learning_curves.text() if self.learning_curves else "",
+            "versions": list(_versions()),
+            "signatures": list(signatures(self.evaluation.metrics, self.results)),
         }
 
-    def _scripts(self) -> dict[str, str]:
-        plotly, own = plotly_charts.library(), "\n".join(map(_asset, SCRIPTS))
-        figures: JSON = {chart.name: plotly_charts.figure(chart) for chart in self.charts}
+    def _data(self) -> dict[str, Any]:
         return {
-            "policy": _content_security_policy([plotly, own]),
-            "style": css() + _asset("report.css"),
-            "plotly": plotly,
-            "script": own,
-            "charts": script_json(figures),
-            "segments": script_json(segment_data(self.evaluation)),
+            "charts": self.charts,
+            "systems": style_numbers(self.evaluation),
+            "max_key": MAX_SHADED_SYSTEMS,
+            "figures": {chart.name: plotly_charts.figure(chart) for chart in self.charts},
+            "segments": segment_data(self.evaluation),
         }
 
-    def _size(self) -> Markup:
+    def _extent(self) -> str:
         steps = next(iter(self.evaluation.systems.values()))
         documents = len({step.proposal.segment.document for step in steps})
         count = f"{len(steps):,} segments" + (f" in {documents:,} documents" if documents > 1 else "")
-        against = ["; compared with ", element("strong", self.evaluation.baseline)] if self.evaluation.baseline else []
-        return join([count, ", ", _count(len(self.evaluation.systems), "system"), *against])
+        return f"{count}, {_count(len(self.evaluation.systems), 'system')}"
 
-    def _score_notes(self) -> str:
-        bold = "Bold marks the best score of a column; 0/0 means that there was nothing to measure."
-        if self.evaluation.baseline is None:
-            return f"{bold} Without a baseline, no difference was tested."
-        stars = "* p < 0.05, ** p < 0.01, *** p < 0.001 against "
-        test = f"by approximate randomisation, {self.evaluation.resamples:,} resamples, seed {self.evaluation.seed}"
-        small = f"{test}. The small print shows the difference and its 95 % interval (paired bootstrap)."
-        return join([f"{bold} ", stars, element("strong", self.evaluation.baseline), f" {small}"])
-
-    def _learning_section(self) -> Markup:
-        parts = [*self._slopes(), self._legend(), _grid(self.charts.slopes), *self._curves()]
-        return join([*parts, *self._paper_figures()])
-
-    def _paper_figures(self) -> Iterator[Markup]:
-        if self.learning_curves is not None:
-            yield self.learning_curves.section()
-            yield _grid(self.charts.figures)
-
-    def _slopes(self) -> Iterator[Markup]:
-        if self.charts.slopes:
-            yield slope_table(self.evaluation, self.results)
-            yield Markup(_asset("slopes.html"))
-
-    def _curves(self) -> Iterator[Markup]:
-        if self.charts.curves:
-            yield element("h3", "Score of all segments so far")
-            yield Markup(_asset("curves.html"))
-            yield _grid(self.charts.curves)
-
-    def _difference_section(self) -> Markup:
-        if not self.charts.differences:
-            return element("p", "With a baseline (--baseline), this section shows how the systems differ from it.")
-        return join([self._legend(without=self.evaluation.baseline), _grid(self.charts.differences)])
-
-    def _legend(self, without: str | None = None) -> Markup:
-        """Return buttons that show or hide a system in all charts at once."""
-        numbers = style_numbers(self.evaluation)
-        items = (element("li", _system_button(system, numbers[system])) for system in numbers if system != without)
-        return element("ul", *items, class_="legend", aria_label="Systems in the charts")
-
-    def _reproduction(self) -> Markup:
-        command = element("pre", element("code", self.command)) if self.command else ""
-        all_signatures = element("dl", *signatures(self.evaluation.metrics, self.results), class_="signatures")
-        return join([command, element("p", ", ".join(_versions())), all_signatures])
+    def _test(self) -> str:
+        return f"by approximate randomisation, {self.evaluation.resamples:,} resamples, seed {self.evaluation.seed}"
 
 
-def _grid(charts: Iterable[Chart]) -> Markup:
-    return element("div", *map(_figure, charts), class_="grid")
-
-
-def _figure(chart: Chart) -> Markup:
-    """Return the element into which the script draws a chart, with its title, key and caption."""
-    notes = [element("li", _swatch(series.style_number), series.label) for series in chart.series if series.note]
-    caption = element("figcaption", element("h4", chart.title))
-    label = f"Chart: {chart.title}, {chart.y.title} over {chart.x.title}"
-    plot = element("div", class_="plot", data_chart=chart.name, role="img", aria_label=label)
-    few = 0 < len(notes) <= MAX_SHADED_SYSTEMS  # a longer key is left out: the table above has the same numbers
-    key = element("ul", *notes, class_="key") if few else ""
-    return element("figure", caption, plot, key, element("p", chart.caption) if chart.caption else "")
-
-
-def _system_button(system: str, number: int) -> Markup:
-    name = element("bdi", system)
-    return element("button", _swatch(number), name, type="button", aria_pressed="true", data_system=system)
-
-
-def _swatch(number: int) -> Markup:
-    style = series_style(number)
-    colour = f"--colour: var(--series-{style.shade})"
-    return element("span", class_=f"swatch {style.dash}", style=colour, aria_hidden="true")
+def _scripts() -> dict[str, str]:
+    """Return the style and the scripts, and the policy that allows them."""
+    plotly, own = plotly_charts.library(), "\n".join(map(_asset, SCRIPTS))
+    return {
+        "policy": _content_security_policy([plotly, own]),
+        "style": css() + _asset("report.css"),
+        "plotly": plotly,
+        "script": own,
+    }
 
 
 def _count(number: int, noun: str) -> str:

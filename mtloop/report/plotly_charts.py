@@ -1,17 +1,20 @@
-"""Charts for plotly, as plain dictionaries. The page's script sets the colours, for light or dark mode."""
+"""Charts for plotly: plain dictionaries for the page, whose script sets the colours, and figures for a notebook."""
 
 from __future__ import annotations
 
 import html
 import math
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mtloop.core.errors import need
 from mtloop.core.types import JSON
 from mtloop.metrics.base import Array
 from mtloop.report.chart import Axis, Chart, Series
-from mtloop.report.palette import series_style
+from mtloop.report.palette import LIGHT, series_style
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Plotly: TypeAlias = dict[str, Any]
 DIGITS = 4
@@ -25,6 +28,24 @@ def library() -> str:
 def figure(chart: Chart) -> Plotly:
     """Return the chart as a plotly figure; `meta` contains each trace's system and colour index for the page."""
     return {"data": [trace for series in chart.series for trace in _traces(series)], "layout": _layout(chart)}
+
+
+def interactive(chart: Chart) -> Figure:
+    """Return the chart as a figure that shows itself in a notebook."""
+    data = [_coloured(trace, series) for series in chart.series for trace in _traces(series)]
+    layout = _layout(chart) | {"title": {"text": _escaped(chart.title)}, "showlegend": True, "template": "plotly_white"}
+    drawn: Figure = need("plotly.graph_objects", "report").Figure({"data": data, "layout": layout})
+    return drawn
+
+
+def _coloured(trace: Plotly, series: Series) -> Plotly:
+    """Add the colour and the legend, in which all traces of a system are one group."""
+    colour = LIGHT[trace["meta"]["shade"]]
+    shown = "name" in trace and series.in_legend
+    legend = {"showlegend": shown, "legendgroup": series.name, "name": _escaped(series.label)}
+    marker = {"marker": trace["marker"] | {"color": colour}} if "marker" in trace else {}
+    line = trace.get("line", {}) | {"color": colour}
+    return trace | {"line": line, "fillcolor": f"{colour}2e"} | marker | legend
 
 
 def _traces(series: Series) -> Iterator[Plotly]:

@@ -12,6 +12,7 @@ from mtloop.core.types import JSON, Step
 from mtloop.metrics.adaptation import Recall, WordSet
 from mtloop.metrics.base import Additive
 from mtloop.metrics.evaluation import Evaluation
+from mtloop.metrics.given_scores import GivenScores
 from mtloop.metrics.titles import title
 from mtloop.report.evaluation_charts import style_numbers
 from mtloop.report.palette import series_style
@@ -96,11 +97,13 @@ def _scores(evaluation: Evaluation, system: str, metric: Additive) -> list[JSON]
 def _segment_metrics(evaluation: Evaluation) -> list[Additive]:
     """Return the metrics to sort segments by; the first additive metric if none is meaningful for a segment."""
     suitable = [metric for metric in evaluation.additive if metric.name in SEGMENT_METRICS]
-    return sorted(suitable, key=lambda metric: list(SEGMENT_METRICS).index(metric.name)) or evaluation.additive[:1]
+    learned = [metric for metric in evaluation.additive if isinstance(metric, GivenScores)]
+    ordered = sorted(suitable, key=lambda metric: list(SEGMENT_METRICS).index(metric.name))
+    return [*ordered, *learned] or evaluation.additive[:1]
 
 
 def _metric(metric: Additive) -> JSON:
-    digits = SEGMENT_METRICS.get(metric.name, 1)
+    digits = SEGMENT_METRICS.get(metric.name, metric.digits - 1)
     return {"title": title(metric.name), "higher": metric.higher_is_better, "digits": digits}
 
 

@@ -12,35 +12,74 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.titles import title
+from mtloop.report.table import Table
 
 
 def as_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
-    from tabulate import tabulate
+    return f"{score_table(evaluation, results)}\n"
 
-    width = len(evaluation.metrics)
-    rows = [[results[i].system, *(r.cell for r in results[i : i + width])] for i in range(0, len(results), width)]
-    headers = ["system", *(title(metric.name) for metric in evaluation.metrics)]
-    table = tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * width))
-    return "\n".join([table, *_notes(evaluation, results), ""])
+
+def score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Table:
+    """Return the scores of all systems; notes below explain the stars, the verdicts of slopes, and the signatures."""
+    rows = _rows(evaluation, results)
+    return Table(
+        headers=["system", *(title(metric.name) for metric in evaluation.metrics)],
+        cells=[[row[0].system, *(result.cell for result in row)] for row in rows],
+        records=[_record(row) for row in rows],
+        notes=_notes(evaluation, results),
+    )
 
 
 def relative_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
+    return f"{relative_score_table(evaluation, results)}\n"
+
+
+def relative_score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Table:
     """Return the baseline's scores and the other systems' differences in per cent of them (2019 paper, Table 5)."""
-    from tabulate import tabulate
+    base, *others = _rows(evaluation, results)
+    return Table(
+        headers=["relative", *(title(metric.name) for metric in evaluation.metrics)],
+        cells=[
+            [base[0].system, *(str(result.score) for result in base)],
+            *([row[0].system, *map(_relative_cell, row, base)] for row in others),
+        ],
+        records=[_relative_record(row, base) for row in others],
+    )
 
+
+def _rows(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[Sequence[SystemResult]]:
+    """Return the results of each system."""
     width = len(evaluation.metrics)
-    base, *others = [results[i : i + width] for i in range(0, len(results), width)]
-    rows = [[base[0].system, *(str(result.score) for result in base)]]
-    rows += [[row[0].system, *map(_relative, row, base)] for row in others]
-    headers = ["relative", *(title(metric.name) for metric in evaluation.metrics)]
-    return tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * width)) + "\n"
+    return [results[i : i + width] for i in range(0, len(results), width)]
 
 
-def _relative(result: SystemResult, base: SystemResult) -> str:
+def _record(row: Sequence[SystemResult]) -> dict[str, JSON]:
+    """Return a system's scores and, if it was compared, its differences from the baseline and their p-values."""
+    record: dict[str, JSON] = {"system": row[0].system}
+    for result in row:
+        record[result.score.name] = result.score.value
+        if result.comparison is not None:
+            record[f"{result.score.name}_difference"] = result.comparison.difference
+            record[f"{result.score.name}_p"] = result.comparison.p_value
+    return record
+
+
+def _relative_record(row: Sequence[SystemResult], base: Sequence[SystemResult]) -> dict[str, JSON]:
+    pairs = zip(row, base, strict=True)
+    return {"relative": row[0].system, **{one.score.name: _relative(one, other) for one, other in pairs}}
+
+
+def _relative(result: SystemResult, base: SystemResult) -> float:
+    """Return the difference from the baseline in per cent; NaN if there is none."""
     if not (result.score.defined and base.score.defined and base.score.value):
-        return "-"
+        return math.nan
+    return 100 * (result.score.value / base.score.value - 1)
+
+
+def _relative_cell(result: SystemResult, base: SystemResult) -> str:
+    change = _relative(result, base)
     mark = result.comparison.mark if result.comparison else ""
-    return f"{100 * (result.score.value / base.score.value - 1):+.1f} %{mark}"
+    return "-" if math.isnan(change) else f"{change:+.1f} %{mark}"
 
 
 def as_json(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
@@ -73,17 +112,27 @@ def curves_csv(evaluation: Evaluation) -> str:
     return _csv(["segment", *columns], ([n, *map(_blank_nan, row)] for n, row in enumerate(rows, start=1)))
 
 
-def _notes(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[str]:
-    """Yield the notes under the table: the meaning of the stars, the verdicts of slopes, and all signatures."""
+def _notes(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[str]:
+    """Return the notes under the table: the meaning of the stars, the verdicts of slopes, and all signatures."""
+    paragraphs = [*_significance_note(evaluation), *_slope_notes(results), _signature_note(evaluation, results)]
+    return [line for paragraph in paragraphs for line in ("", *paragraph)][1:]
+
+
+def _significance_note(evaluation: Evaluation) -> Iterator[list[str]]:
     if evaluation.baseline is not None:
-        yield f"\n* p < 0.05, ** p < 0.01, *** p < 0.001 against {evaluation.baseline}"
-        yield f"(approximate randomisation, {evaluation.resamples} resamples, seed {evaluation.seed})"
-    for result in results:
-        if "verdict" in result.score.detail:
-            yield "\n" + _slope_note(result)
-    yield "\nSignatures:"
-    for result in results[: len(evaluation.metrics)]:
-        yield f"  {title(result.score.name)}: {result.score.signature}"
+        yield [
+            f"* p < 0.05, ** p < 0.01, *** p < 0.001 against {evaluation.baseline}",
+            f"(approximate randomisation, {evaluation.resamples} resamples, seed {evaluation.seed})",
+        ]
+
+
+def _slope_notes(results: Sequence[SystemResult]) -> Iterator[list[str]]:
+    yield from ([_slope_note(result)] for result in results if "verdict" in result.score.detail)
+
+
+def _signature_note(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[str]:
+    scores = [result.score for result in results[: len(evaluation.metrics)]]
+    return ["Signatures:", *(f"  {title(score.name)}: {score.signature}" for score in scores)]
 
 
 def _slope_note(result: SystemResult) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mtloop.core.types import Score
 from mtloop.metrics.base import Additive
@@ -10,16 +10,16 @@ from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.slope import Slope
 from mtloop.metrics.titles import title
 from mtloop.report.corrections import correction_clauses
-from mtloop.report.markup import Markup, element, join
+from mtloop.report.sentences import Sentence, SystemName, join, names
 from mtloop.report.wording import fitted_errors, p_value_text, selection_note, signed
 
 UNFAIR_SUFFIX = "-unfair"  # marks systems that have seen the references; only their slopes are of interest
 
 
-def verdict(evaluation: Evaluation, results: Sequence[SystemResult]) -> Markup:
+def verdict(evaluation: Evaluation, results: Sequence[SystemResult]) -> Sentence:
     """Return the verdict: which systems learn, then the first metric compared with the baseline."""
     clauses = [*_learning_clauses(evaluation, results), *_quality_clauses(evaluation, _fair(results))]
-    return join([join(clauses, "; "), "."]) if clauses else Markup()
+    return (*join(clauses, "; "), ".") if clauses else ()
 
 
 def _fair(results: Sequence[SystemResult]) -> list[SystemResult]:
@@ -27,7 +27,7 @@ def _fair(results: Sequence[SystemResult]) -> list[SystemResult]:
     return [result for result in results if not result.system.endswith(UNFAIR_SUFFIX)]
 
 
-def _learning_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
+def _learning_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Sentence]:
     """Yield clauses from the block-wise slope of TER if there is one, else from the first slope.
 
     Other slopes add an objection if they disagree. If no slope shows anything, the effect of corrections comes
@@ -43,12 +43,12 @@ def _learning_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -
     systems = {system: score for system, score in scores.items() if system != evaluation.baseline} or scores
     if clauses := _slope_clauses(systems):
         for system, clause in clauses.items():
-            yield join([clause, *_disagreements(system, scores[system], other_slopes)])
+            yield (*clause, *_disagreements(system, scores[system], other_slopes))
         yield from _easier_text_clause(evaluation.baseline, scores)
         yield from corrections
     elif corrections:
         yield from corrections
-        yield join(["the learning curve does not show significant learning yet", *_slopes_in_brackets(systems)])
+        yield ("the learning curve does not show significant learning yet", *_slopes_in_brackets(systems))
     else:
         yield _no_learning_clause(systems, other_slopes)
 
@@ -57,15 +57,15 @@ def _scores(slope: Slope, results: Sequence[SystemResult]) -> dict[str, Score]:
     return {result.system: result.score for result in results if result.score.name == slope.name}
 
 
-def _slope_clauses(scores: Mapping[str, Score]) -> dict[str, Markup]:
+def _slope_clauses(scores: Mapping[str, Score]) -> dict[str, Sentence]:
     """Return the clauses on the fastest learner and on the system that forgets most, if there are such systems."""
     learning, forgetting = _with_verdict(scores, "learning"), _with_verdict(scores, "forgetting")
-    clauses = {}
+    clauses: dict[str, Sentence] = {}
     if learning:
         clauses[learning[0]] = _learner_clause(learning, scores)
     if forgetting:
         worst = forgetting[-1]
-        clauses[worst] = join([_name(worst), " forgets: ", _remaining_errors(scores[worst])])
+        clauses[worst] = (SystemName(worst), " forgets: ", _remaining_errors(scores[worst]))
     return clauses
 
 
@@ -75,11 +75,11 @@ def _with_verdict(scores: Mapping[str, Score], word: str) -> list[str]:
     return sorted(systems, key=lambda system: scores[system].value)
 
 
-def _learner_clause(systems: Sequence[str], scores: Mapping[str, Score]) -> Markup:
+def _learner_clause(systems: Sequence[str], scores: Mapping[str, Score]) -> Sentence:
     fastest, *others = systems
     verb = " learns fastest: " if others else " learns: "
-    also = [" (", _names(others), " also learn)" if len(others) > 1 else " also learns)"] if others else []
-    return join([_name(fastest), verb, _remaining_errors(scores[fastest]), *also])
+    also = (" (", *names(others), " also learn)" if len(others) > 1 else " also learns)") if others else ()
+    return (SystemName(fastest), verb, _remaining_errors(scores[fastest]), *also)
 
 
 def _disagreements(system: str, score: Score, other_slopes: Mapping[str, Mapping[str, Score]]) -> Iterator[str]:
@@ -91,38 +91,35 @@ def _disagreements(system: str, score: Score, other_slopes: Mapping[str, Mapping
             yield f", but the verdict for {errors} is {other.detail['verdict']} ({low:.1f} to {high:.1f})"
 
 
-def _named_disagreements(
-    system: str, score: Score, other_slopes: Mapping[str, Mapping[str, Score]]
-) -> Iterator[Markup]:
+def _named_disagreements(system: str, score: Score, other_slopes: Mapping[str, Mapping[str, Score]]) -> Iterator[str]:
     """Yield the same remarks with the system's name, for a clause that names several systems."""
     for remark in _disagreements(system, score, other_slopes):
-        yield join([remark, " for ", _name(system)])
+        yield from (remark, " for ", SystemName(system))
 
 
-def _easier_text_clause(baseline: str | None, scores: Mapping[str, Score]) -> Iterator[Markup]:
+def _easier_text_clause(baseline: str | None, scores: Mapping[str, Score]) -> Iterator[Sentence]:
     """Yield a warning if the static baseline seems to learn: then the text becomes easier."""
     if baseline is not None and baseline in _with_verdict(scores, "learning") and len(scores) > 1:
         fall = f" also fall, to {scores[baseline].value:.1f} % per doubling: the text becomes easier"
-        yield join(["but the errors of ", _name(baseline), fall])
+        yield ("but the errors of ", SystemName(baseline), fall)
 
 
-def _no_learning_clause(scores: Mapping[str, Score], other_slopes: Mapping[str, Mapping[str, Score]]) -> Markup:
+def _no_learning_clause(scores: Mapping[str, Score], other_slopes: Mapping[str, Mapping[str, Score]]) -> Sentence:
     system, score = next(iter(scores.items()))
     if not any(score.defined for score in scores.values()):
-        return join([f"No learning curve could be fitted ({score.detail.get('verdict', 'nothing to measure')})"])
+        return (f"No learning curve could be fitted ({score.detail.get('verdict', 'nothing to measure')})",)
     if len(scores) > 1:
-        parts = ["No learning is shown: the 95 % interval of the slope includes 100 for ", _names(scores)]
         remarks = (remark for name in scores for remark in _named_disagreements(name, scores[name], other_slopes))
-        return join([*parts, *remarks])
-    parts = [_name(system), " shows no learning: ", _remaining_errors(score), ", which includes 100"]
-    return join([*parts, *_disagreements(system, score, other_slopes)])
+        return ("No learning is shown: the 95 % interval of the slope includes 100 for ", *names(scores), *remarks)
+    remaining = f" shows no learning: {_remaining_errors(score)}, which includes 100"
+    return (SystemName(system), remaining, *_disagreements(system, score, other_slopes))
 
 
-def _slopes_in_brackets(scores: Mapping[str, Score]) -> Iterator[Markup | str]:
-    """Yield the slopes of all systems, in brackets."""
-    if defined := {system: score for system, score in scores.items() if score.defined}:
-        slopes = [join([_name(system), f": {_remaining_errors(score)}"]) for system, score in defined.items()]
-        yield from (" (", join(slopes, "; "), ")")
+def _slopes_in_brackets(scores: Mapping[str, Score]) -> Sentence:
+    """Return the slopes of all systems, in brackets."""
+    defined = {system: score for system, score in scores.items() if score.defined}
+    slopes = ((SystemName(system), f": {_remaining_errors(score)}") for system, score in defined.items())
+    return (" (", *join(slopes, "; "), ")") if defined else ()
 
 
 def _remaining_errors(score: Score) -> str:
@@ -130,7 +127,7 @@ def _remaining_errors(score: Score) -> str:
     return f"{score.value:.1f} % of the errors remain each time the text doubles, 95 % interval {low:.1f} to {high:.1f}"
 
 
-def _quality_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Markup]:
+def _quality_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[Sentence]:
     metric = next(iter(evaluation.additive), None)
     if metric is None:
         return
@@ -144,33 +141,25 @@ def _quality_clauses(evaluation: Evaluation, results: Sequence[SystemResult]) ->
         yield _best_clause(max(rows, key=lambda row: sign * row.score.value), metric, len(rows))
 
 
-def _compared_clause(result: SystemResult, baseline: str, metric: Additive, systems: int) -> Markup:
+def _compared_clause(result: SystemResult, baseline: str, metric: Additive, systems: int) -> Sentence:
     comparison = result.comparison
     assert comparison is not None
     better = (comparison.difference > 0) == metric.higher_is_better
-    low, high = comparison.interval
+    (low, high), digits = comparison.interval, metric.digits - 1
     chance = f"{p_value_text(comparison.p_value)}{selection_note(systems)}"
-    interval = f"95 % interval {signed(low, 1)} to {signed(high, 1)}, {chance}"
+    interval = f"95 % interval {signed(low, digits)} to {signed(high, digits)}, {chance}"
     if comparison.mark:
-        points = f" is {abs(comparison.difference):.1f} {title(metric.name)} {'better' if better else 'worse'} than "
-        parts = [points, _name(baseline), f" ({interval})"]
+        size = f"{abs(comparison.difference):.{digits}f} {title(metric.name)}"
+        points = f" is {size} {'better' if better else 'worse'} than "
+        parts = (points, SystemName(baseline), f" ({interval})")
     else:
-        size = f" in {title(metric.name)} ({signed(comparison.difference, 1)}, {interval})"
-        parts = [" does not differ significantly from ", _name(baseline), size]
-    return join(["over the whole stream ", _name(result.system), *parts])
+        size = f" in {title(metric.name)} ({signed(comparison.difference, digits)}, {interval})"
+        parts = (" does not differ significantly from ", SystemName(baseline), size)
+    return ("over the whole stream ", SystemName(result.system), *parts)
 
 
-def _best_clause(result: SystemResult, metric: Additive, systems: int) -> Markup:
+def _best_clause(result: SystemResult, metric: Additive, systems: int) -> Sentence:
     verb = "is best with" if systems > 1 else "has"
     untested = "; no baseline was given, so no difference was tested" if systems > 1 else ""
     value = f" {verb} {title(metric.name)} {result.score}{untested}"
-    return join(["over the whole stream ", _name(result.system), value])
-
-
-def _name(system: str) -> Markup:
-    return element("strong", system)
-
-
-def _names(systems: Iterable[str]) -> Markup:
-    *first, last = map(_name, systems)
-    return join([join(first, ", "), " and " if first else "", last])
+    return ("over the whole stream ", SystemName(result.system), value)

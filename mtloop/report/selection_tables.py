@@ -1,0 +1,104 @@
+"""Tables of replayed policies: effort and right answers, the paper's overlap at checkpoints, and the stops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mtloop.core.plural import pluralise
+from mtloop.core.types import JSON
+from mtloop.report.table import Table
+from mtloop.selection.gold_comparison import Gold
+from mtloop.selection.policy_result import PolicyResult
+
+
+def effort_table(results: Sequence[PolicyResult]) -> Table:
+    """The ratings that the runs needed, and how many answers were exactly right and right within the tie."""
+    gold, total = results[0].gold, results[0].effort.total
+    return Table(
+        _effort_headers(gold.top),
+        [_effort_cells(result) for result in results],
+        [_effort_record(result) for result in results],
+        title=f"gold: {', '.join(gold.best)}; {total:,} ratings",
+        notes=[_tie_note(gold), *(note for result in results for note in _notes(result))],
+    )
+
+
+def checkpoint_table(results: Sequence[PolicyResult]) -> Table:
+    """The paper's table: the overlap of the top 1 and the top 3 with the gold ranking at each checkpoint."""
+    iterations = [checkpoint.iteration for checkpoint in results[0].checkpoints]
+    heads = (f"{iteration} top 1/3" for iteration in iterations)
+    return Table(
+        ("policy", "missing", *heads, "ratings (mean)", "top 3 since"),
+        [_checkpoint_cells(result) for result in results],
+        [_checkpoint_record(result) for result in results],
+        title="Overlap with the gold ranking, by the mean weights of the runs",
+        text_columns=2,
+    )
+
+
+def _effort_headers(top: int) -> tuple[str, ...]:
+    settle = ("to settle\nexactly", "to settle\nwithin\ntie")
+    final, stops = ([f"{kind}\nexactly\nright", f"{kind}\nwithin\ntie"] for kind in (f"final top {top}", "stops"))
+    return ("policy", "runs", "distinct", "ratings\n(median)", *settle, *final, "stopped", *stops)
+
+
+def _effort_cells(result: PolicyResult) -> list[str]:
+    effort = result.effort.to_json()
+    medians = (f"{effort[name]:.0f}" for name in ("median_ratings", "settled_exactly", "settled_within_tie"))
+    counts = (f"{effort[name]}/{result.runs}" for name in ("final_exactly_right", "final_right_within_tie", "stopped"))
+    stops = (effort[name] for name in ("stops_exactly_right", "stops_right_within_tie"))
+    right = (f"{count}/{effort['stopped']}" if effort["stopped"] else "-" for count in stops)
+    return [result.policy, str(result.runs), str(result.distinct_runs), *medians, *counts, *right]
+
+
+def _effort_record(result: PolicyResult) -> dict[str, JSON]:
+    about: dict[str, JSON] = {"policy": result.policy, "missing": result.missing, "runs": result.runs}
+    numbers = {name: math.nan if value is None else value for name, value in result.effort.to_json().items()}
+    return about | {"distinct_runs": result.distinct_runs} | numbers
+
+
+def _checkpoint_cells(result: PolicyResult) -> list[str]:
+    cells = [f"{point.top1:.2f} {point.top3:.2f}" for point in result.checkpoints]
+    ratings = f"{result.checkpoints[-1].ratings:.0f}"
+    return [result.policy, result.missing, *cells, ratings, str(result.history.last_change)]
+
+
+def _checkpoint_record(result: PolicyResult) -> dict[str, JSON]:
+    record: dict[str, JSON] = {"policy": result.policy, "missing": result.missing}
+    for point in result.checkpoints:
+        record |= {f"top1_at_{point.iteration}": point.top1, f"top3_at_{point.iteration}": point.top3}
+    return record | {
+        "mean_ratings": result.checkpoints[-1].ratings,
+        "top3_last_changed": result.history.last_change,
+    }
+
+
+def _tie_note(gold: Gold) -> str:
+    points = pluralise(gold.tie, "point")
+    return f"within tie: a system also counts as right if its raw score is at most {points} below the gold top"
+
+
+def _notes(result: PolicyResult) -> Iterator[str]:
+    if result.distinct_runs < result.runs:
+        runs = f"{pluralise(result.runs, 'run')}, {result.distinct_runs} distinct"
+        yield f"{result.policy}: {runs}; equal runs are one piece of evidence"
+    if stop := _most_frequent_stop(result):
+        yield f"{result.policy}: {stop}"
+
+
+def _most_frequent_stop(result: PolicyResult) -> str:
+    """The most frequent stopping decision of the runs, as one sentence; empty if no run stopped."""
+    stops = [stop[1] for stop in result.history.stops if stop is not None]
+    if not stops:
+        return ""
+    answers = [tuple(sorted(stop.best)) for stop in stops]
+    common = max(set(answers), key=lambda answer: (answers.count(answer), answer))
+    first = next(stop for stop in stops if tuple(sorted(stop.best)) == common)
+    ratings = np.median(result.effort.stopped) if result.effort.stopped else result.effort.total
+    sure = f"with {100 * first.confidence:g} % confidence the top {len(common)} are {', '.join(first.best)}"
+    within = f"none of them worse than another system by more than {pluralise(100 * first.within, 'point')}"
+    often = f"{answers.count(common)} of {len(stops)} stops"
+    return f"stop after {ratings:.0f} ratings: {sure} ({within}; {often})"
