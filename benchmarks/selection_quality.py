@@ -132,9 +132,10 @@ def efforts(
     inputs: dict[str, ReplayInput], policies: Sequence[str], runs: int, seed: int, picture: Path | None
 ) -> None:
     """Print one row per test set and policy, then the results of all WMT pairs together."""
-    columns = "all ratings | ratings (median) | to settle | never | exactly | stopped | correct | at stop"
-    print(f"| test set | policy | {columns} |")
-    print("|---" * 10 + "|", flush=True)
+    settle = "to settle within tie | never | to settle exactly"
+    stops = "stopped | stops within tie | stops exactly right | at stop"
+    print(f"| test set | policy | all ratings | ratings (median) | {settle} | {stops} |")
+    print("|---" * 11 + "|", flush=True)
     pooled: dict[str, list[Effort]] = {spec: [] for spec in policies}
     curves: dict[str, list[np.ndarray]] = {spec: [] for spec in policies}
     for name, replay_input in inputs.items():
@@ -144,7 +145,7 @@ def efforts(
             found = measure_effort(history, gold, recording.ratings)
             print(_effort_row(name, spec, found), flush=True)
             if found.stopped:
-                print(f"{name}, {spec}: {_tied_stops(history, gold)} stops correct within a point on either side")
+                print(f"{name}, {spec}: {_tied_stops(history, gold)} stops right within a point on either side")
             if name.startswith("WMT"):
                 pooled[spec].append(found)
                 points = (SHARES * recording.ratings).astype(int).tolist()
@@ -196,26 +197,30 @@ def _grouped(recording: Recording, policy: BatchPolicy, order: np.ndarray, runs:
 def _effort_row(name: str, spec: str, found: Effort) -> str:
     table = found.to_json()
     total, stops = table["runs"], table["stopped"]
-    correct = f"{table['correct']}/{stops}" if stops else "-"
+    right = [f"{table[f'stops_{key}']}/{stops}" if stops else "-" for key in ("right_within_tie", "exactly_right")]
     at = f"{table['ratings_at_stop']:.0f}" if stops else "-"
-    numbers = [f"{table[key]:.0f}" for key in ("all_ratings", "median_ratings", "settled")]
+    numbers = [f"{table[key]:.0f}" for key in ("all_ratings", "median_ratings", "settled_within_tie")]
     exactly = f"{table['settled_exactly']:.0f}"
-    cells = [name, spec, *numbers, f"{table['never_settled']}/{total}", exactly, f"{stops}/{total}", correct, at]
+    cells = [name, spec, *numbers, f"{table['never_settled']}/{total}", exactly, f"{stops}/{total}", *right, at]
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def _pooled(spec: str, found: Sequence[Effort]) -> str:
-    settled = np.concatenate([each.settled for each in found])
-    given_up = np.concatenate([np.minimum(each.settled, each.ratings) for each in found])
-    exact = np.concatenate([each.settled_exact for each in found])
+    settled = np.concatenate([each.settled_within_tie for each in found])
+    given_up = np.concatenate([np.minimum(each.settled_within_tie, each.ratings) for each in found])
+    exact = np.concatenate([each.settled_exactly for each in found])
     stops, runs = sum(len(each.stopped) for each in found), settled.size
-    correct = sum(sum(each.correct) for each in found)
+    tied = sum(sum(each.stops_right_within_tie) for each in found)
+    exactly = sum(sum(each.stops_exactly_right) for each in found)
     rng = np.random.default_rng(1)
     low, high = np.percentile(np.median(rng.choice(settled, (2000, runs)), axis=1), [2.5, 97.5])
     text = f"{spec}: to settle {np.median(settled):.0f} (95 % interval {low:.0f} to {high:.0f})"
     text += f", exactly {np.median(exact):.0f}, if giving up costs only what was spent {np.median(given_up):.0f}"
     text += f"; stopped {stops}/{runs}"
-    return text + (f", correct {correct}/{stops} (at least {_wilson(correct, stops):.1%})" if stops else "")
+    if stops:
+        text += f", right within the tie {tied}/{stops} (at least {_wilson(tied, stops):.1%})"
+        text += f", exactly right {exactly}/{stops} (at least {_wilson(exactly, stops):.1%})"
+    return text
 
 
 def _tied_stops(history: History, gold: Gold) -> int:
@@ -239,7 +244,7 @@ def ewaf_at_500(human: Path, metric: str, runs: int, seed: int) -> None:
             history = Replay(recording, missing).run(policy, segment_orders(size, runs, seed, each=True), seed=seed)
             tops = [[recording.systems[index] for index in top] for top in history.tops[min(500, size) - 1]]
             exact = sum(sum(system in gold.best for system in top) >= 2 for top in tops)
-            tied = sum(sum(gold.is_correct([system]) for system in top) >= 2 for top in tops)
+            tied = sum(sum(gold.is_in_top(system, ties=True) for system in top) >= 2 for top in tops)
             print(f"{name}, missing {missing}: two or more in {exact} of {runs} shuffles, with ties {tied}", flush=True)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from mtloop.cli._options import PATH
-from mtloop.cli.campaign import open_campaign, verdict_line
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +30,9 @@ or q to quit. Every rating is saved before the next translation is shown.
 @click.option("--rater", required=True, help="Your name: letters, digits and . _ @ -")
 def command(folder: Path, rater: str) -> None:
     """Rate translations of a campaign. You can quit and continue at any time."""
+    from mtloop.report.campaign_status import verdict_line
+    from mtloop.selection.campaign_folder import open_campaign
+
     with open_campaign(folder) as campaign:
         while (item := campaign.next(rater)) is not None:
             show(item)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mtloop.cli._options import COUNT, PATH, POSITIVE, split_names
 from mtloop.core.errors import InputError
 
-if TYPE_CHECKING:
-    from mtloop.experiments.replays import ReplayResult
-
 EPILOG = """
 \b
 Examples:
   mtloop select --ratings ad-seg-scores-en-de.csv --gold ad-sys-scores-en-de.csv --policy ewaf --missing zero
-  mtloop select --ratings ratings.tsv --policies exp3,thompson,race --missing skip --runs 30 --orders each --out found
+  mtloop select --ratings ratings.tsv --policies exp3,thompson,race --missing skip --runs 30 --out found
   mtloop select --ratings mqm.tsv --policy race:top=1:confidence=0.9 --format json
   mtloop select --ratings ad-seg-scores-de-en.csv --metric-scores metric-seg-scores-de-en.tsv.gz --metric chrF \\
                 --policy exp3:variant=published --missing metric
@@ -71,21 +66,22 @@ Policies (settings follow after colons, as above):
     "--decimals", default=2, show_default=True, type=COUNT, help="Number of decimals to which rewards are rounded."
 )
 @click.option(
-    "--runs", default=10, show_default=True, type=POSITIVE, help="Number of runs with different random numbers."
+    "--runs", default=10, show_default=True, type=POSITIVE, help="Number of runs; the result says how many differ."
 )
 @click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed.")
 @click.option(
     "--orders",
-    type=click.Choice(["one", "each"]),
-    default="one",
+    type=click.Choice(["each", "one"]),
+    default="each",
     show_default=True,
-    help="Shuffle the segments once for all runs (one) or in each run (each).",
+    help="Shuffle the segments in each run (each), or once for all runs (one) as in the paper.",
 )
 @click.option(
     "--tie",
     default=1.0,
     show_default=True,
-    help="Raw score difference, in points of 100, up to which a system counts as correct.",
+    type=click.FloatRange(min=0),
+    help="A system this many points of 100 below the gold top, or fewer, is right within the tie.",
 )
 @click.option(
     "--checkpoints",
@@ -103,80 +99,22 @@ Policies (settings follow after colons, as above):
     help="Output format.",
 )
 def command(
-    policy: str | None,
-    policies: str | None,
-    checkpoints: str,
-    out: Path | None,
-    output_format: str,
-    missing: str,
-    decimals: int,
-    runs: int,
-    seed: int,
-    orders: str,
-    **inputs: Any,
+    ratings: Path, policy: str | None, policies: str | None, checkpoints: str, output_format: str, **options: Any
 ) -> None:
     """Replay human ratings: measure how soon policies find the best systems, and how many ratings they need."""
-    from mtloop.experiments.replays import ReplayPlan, as_json, as_table
-    from mtloop.selection.policies.registry import check_spec
-    from mtloop.selection.replay_input import ReplayInput
+    from mtloop.experiments.select import select
 
     if policy and policies:
         raise InputError("give --policy or --policies, not both")
     specs = split_names(policies, "--policies", "policy", "exp3,race") if policies else [policy or "ewaf"]
-    for spec in specs:
-        check_spec(spec)
-    replay_input = ReplayInput(**inputs)
-    recording, gold, notes = replay_input.read()
-    plan = ReplayPlan(
-        recording, gold, missing, decimals, runs, seed, orders == "each", _iterations(checkpoints, recording.segments)
-    )
-    for note in [*notes, *_warnings(specs, missing)]:
+    iterations = split_names(checkpoints, "--checkpoints", "iteration", "10,100,end")
+    result = select(ratings, specs, checkpoints=iterations, **options)
+    for note in result.notes:
         click.echo(f"mtloop: {note}", err=True)
-    results = [plan.result(spec, trace=out is not None) for spec in specs]
-    if out is not None:
-        write(results, plan.header_config() | {"ratings": replay_input.ratings.name}, seed, out)
-    objects = [as_json(result) for result in results]
-    text = (
-        json.dumps(objects if policies else objects[0], indent=2, ensure_ascii=False) if output_format == "json" else ""
-    )
-    click.echo(text or as_table(results))
-
-
-def write(results: Sequence[ReplayResult], config: dict[str, Any], seed: int, out: Path) -> None:
-    """Write plots and traces. An existing trace of the same name is replaced."""
-    from mtloop import __version__
-    from mtloop.core.trace import Header, TraceWriter
-    from mtloop.experiments.replays import effort_chart, weights_chart
-    from mtloop.report.matplotlib_charts import save
-
-    for result in results:
-        name = re.sub(r"[^\w.=-]+", "-", f"{result.policy}-{result.missing}")
-        trace = out / f"{name}.jsonl"
-        trace.unlink(missing_ok=True)
-        header = Header(config | {"policy": result.policy}, seed, {"mtloop": __version__})
-        with TraceWriter(trace, header) as writer:
-            for step in result.history.steps:
-                writer.write(step)
-        save(weights_chart(result), out / f"{name}.png")
-    save(effort_chart(results), out / "effort.png")
-    click.echo(f"mtloop: plots and traces in {out}", err=True)
-
-
-def _warnings(specs: Sequence[str], missing: str) -> list[str]:
-    """Warn that the confidence of a stopping rule is not valid with replaced ratings."""
-    from mtloop.selection.policies.registry import has_stopping_rule
-
-    stopping = [spec for spec in specs if has_stopping_rule(spec)]
-    if not stopping or missing == "skip":
-        return []
-    return [f"the confidence of {' and '.join(stopping)} is valid with --missing skip, not with {missing}"]
-
-
-def _iterations(text: str, segments: Sequence[object]) -> list[int]:
-    """Parse the checkpoints. `end` is the last iteration; checkpoints after it are left out."""
-    iterations = []
-    for part in split_names(text, "--checkpoints", "iteration", "10,100,end"):
-        if part != "end" and not (part.isdigit() and int(part)):
-            raise InputError(f"checkpoint {part!r}; expected numbers from 1 and `end`, separated by commas")
-        iterations.append(len(segments) if part == "end" else int(part))
-    return sorted({number for number in iterations if number <= len(segments)}) or [len(segments)]
+    if options["out"] is not None:
+        click.echo(f"mtloop: plots and traces in {options['out']}", err=True)
+    if output_format == "table":
+        click.echo(f"{result.table}\n\n{result.checkpoints}")
+    else:
+        objects = result.to_json()
+        click.echo(json.dumps(objects if policies else objects[0], indent=2, ensure_ascii=False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.metrics.ranking import converged_at, rank, top_n_overlap, within_tie
-from mtloop.selection.policies.batch_policy import Array
+from mtloop.selection.policies.batch_policy import Array, Indices, Mask
 from mtloop.selection.replay import History
 
 
@@ -18,7 +18,8 @@ from mtloop.selection.replay import History
 class Gold:
     """The ranking to find: `scores` define it, and the `raw` scores (0-100) define ties.
 
-    A system is correct if it is in the gold top, or if its raw score is at most `tie` below the lowest in the top.
+    n chosen systems are exactly right if they are the first n of the gold ranking, in any order. They are right within
+    the tie if each of the others among them has a raw score at most `tie` below the lowest raw score of the first n.
     """
 
     scores: dict[str, float]
@@ -38,9 +39,18 @@ class Gold:
     def best(self) -> list[str]:
         return self.ranking[: self.top]
 
-    def is_correct(self, chosen: Sequence[str], tie: float | None = None) -> bool:
-        """Whether every chosen system is correct, with ties counted."""
-        return within_tie(chosen, self.best, self.raw, self.tie if tie is None else tie)
+    def is_exactly_right(self, chosen: Sequence[str]) -> bool:
+        """Whether the chosen systems are the first of the gold ranking, in any order."""
+        return set(chosen) >= set(self.ranking[: len(chosen)])  # more than these only if the ranking is shorter
+
+    def is_right_within_tie(self, chosen: Sequence[str]) -> bool:
+        """Whether every chosen system is among the first of the gold ranking, or ties with them."""
+        first = self.ranking[: len(chosen)]
+        return self.is_exactly_right(chosen) or within_tie(chosen, first, self.raw, self.tie)
+
+    def is_in_top(self, system: str, *, ties: bool = False) -> bool:
+        """Whether a system is in the gold top, or ties with it (`ties`)."""
+        return within_tie([system], self.best, self.raw, self.tie) if ties else system in self.best
 
     def overlap(self, ranking: Sequence[str], n: int) -> float:
         return top_n_overlap(ranking, self.ranking, min(n, len(self.scores)))
@@ -61,33 +71,38 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Effort:
-    """The ratings that single runs needed, out of `total`.
+    """The ratings that single runs needed, out of `total`, and whether their answers were right.
 
-    `settled` is the number of ratings after which the top stayed correct (ties count); it is `total` for a run that
-    never settled. `settled_exact` is the same without ties. `stopped` holds the ratings at the stop, for the runs that
-    stopped early; `correct` and `correct_exact` tell whether their top was correct.
+    `settled_exactly` is the number of ratings after which the top stayed exactly right; it is `total` for a run that
+    never settled. `stopped` holds the ratings at the stop, for the runs that stopped early; `stops_exactly_right` tells
+    whether their answers were right. `final_exactly_right` is about the top of every run after its last rating. The
+    fields that end in `within_tie` count ties as right.
     """
 
     ratings: tuple[int, ...]
-    settled: tuple[int, ...]
-    settled_exact: tuple[int, ...]
+    settled_exactly: tuple[int, ...]
+    settled_within_tie: tuple[int, ...]
+    final_exactly_right: tuple[bool, ...]
+    final_right_within_tie: tuple[bool, ...]
     stopped: tuple[int, ...]
-    correct: tuple[bool, ...]
-    correct_exact: tuple[bool, ...]
+    stops_exactly_right: tuple[bool, ...]
+    stops_right_within_tie: tuple[bool, ...]
     total: int
 
     def to_json(self) -> dict[str, JSON]:
         return {
             "all_ratings": self.total,
             "median_ratings": float(np.median(self.ratings)),
-            "settled": float(np.median(self.settled)),
-            "settled_exactly": float(np.median(self.settled_exact)),
-            "never_settled": sum(count >= self.total for count in self.settled),
+            "settled_within_tie": float(np.median(self.settled_within_tie)),
+            "settled_exactly": float(np.median(self.settled_exactly)),
+            "never_settled": sum(count >= self.total for count in self.settled_within_tie),
             "runs": len(self.ratings),
             "stopped": len(self.stopped),
-            "correct": sum(self.correct),
-            "exactly_correct": sum(self.correct_exact),
+            "stops_right_within_tie": sum(self.stops_right_within_tie),
+            "stops_exactly_right": sum(self.stops_exactly_right),
             "ratings_at_stop": float(np.median(self.stopped)) if self.stopped else None,
+            "final_right_within_tie": sum(self.final_right_within_tie),
+            "final_exactly_right": sum(self.final_exactly_right),
         }
 
 
@@ -104,17 +119,20 @@ def _checkpoint(history: History, gold: Gold, iteration: int) -> Checkpoint:
 
 
 def measure_effort(history: History, gold: Gold, total: int) -> Effort:
-    """The number of ratings that each run needed."""
+    """The number of ratings that each run needed, and whether its answers were right."""
     spent = history.spent
     stops = [(int(spent[stop[0] - 1, run]), stop[1]) for run, stop in enumerate(history.stops) if stop is not None]
-    early = [(count, stop) for count, stop in stops if count < total]
+    early = [(count, stop.best) for count, stop in stops if count < total]
+    exactly, within_tie = _right_tops(history, gold.is_exactly_right), _right_tops(history, gold.is_right_within_tie)
     return Effort(
         tuple(map(int, spent[-1])),
-        tuple(_settled(history, gold, run, total, gold.tie) for run in range(spent.shape[1])),
-        tuple(_settled(history, gold, run, total, None) for run in range(spent.shape[1])),
+        _settled(exactly, spent, total),
+        _settled(within_tie, spent, total),
+        tuple(exactly[-1].tolist()),
+        tuple(within_tie[-1].tolist()),
         tuple(count for count, _ in early),
-        tuple(gold.is_correct(stop.best) for _, stop in early),
-        tuple(set(stop.best) == set(gold.best) for _, stop in early),
+        tuple(gold.is_exactly_right(best) for _, best in early),
+        tuple(gold.is_right_within_tie(best) for _, best in early),
         total,
     )
 
@@ -125,21 +143,22 @@ def overlap_curve(history: History, gold: Gold, points: Sequence[int], *, ties: 
     A run that spent fewer ratings counts with its last overlap. With `ties`, a system that ties with the gold top
     counts as found.
     """
-    correct = np.array([gold.is_correct([name]) if ties else name in gold.best for name in history.systems])
+    correct = np.array([gold.is_in_top(name, ties=ties) for name in history.systems])
     hits = correct[history.tops].mean(axis=2)
     at = [np.maximum(np.searchsorted(spent, points, side="right") - 1, 0) for spent in history.spent.T]
     curve: Array = np.mean([hits[iterations, run] for run, iterations in enumerate(at)], axis=0)
     return curve
 
 
-def _settled(history: History, gold: Gold, run: int, total: int, tie: float | None) -> int:
-    """The number of ratings after which the top of a run stayed correct; `total` if it never did."""
-    known: dict[tuple[int, ...], bool] = {}
-    correct = []
-    for top in map(tuple, np.sort(history.tops[:, run], axis=1).tolist()):
-        if top not in known:
-            chosen = [history.systems[index] for index in top]
-            known[top] = set(chosen) == set(gold.best) if tie is None else gold.is_correct(chosen, tie)
-        correct.append(known[top])
-    since = converged_at(correct)
-    return total if since is None else int(history.spent[since, run])
+def _right_tops(history: History, is_right: Callable[[Sequence[str]], bool]) -> Mask:
+    """Whether the top systems are right (iterations x runs)."""
+    iterations, runs, size = history.tops.shape
+    tops = list(map(tuple, np.sort(history.tops, axis=2).reshape(-1, size).tolist()))
+    right = {top: is_right([history.systems[index] for index in top]) for top in set(tops)}
+    return np.array([right[top] for top in tops]).reshape(iterations, runs)
+
+
+def _settled(right: Mask, spent: Indices, total: int) -> tuple[int, ...]:
+    """The number of ratings after which the top of each run stayed right; `total` if it never did."""
+    since = [converged_at(run) for run in right.T.tolist()]
+    return tuple(total if time is None else int(spent[time, run]) for run, time in enumerate(since))

@@ -11,6 +11,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.protocols import Stop
 from mtloop.core.types import Proposal, Scores, Segment, Step
 from mtloop.judges.missing_ratings import MissingRatings, round_scores
+from mtloop.selection.distinct_runs import DistinctRuns
 from mtloop.selection.policies.batch_policy import Array, BatchChoice, BatchPolicy, Indices, Mask
 
 
@@ -37,7 +38,12 @@ class History:
     `tops`: the indices of the best systems (iterations x runs x top). `mean_tops`: the best systems by the weights
     averaged over all runs (iterations x top). `spent`: the number of human ratings read so far (iterations x runs).
     `weights` are stored only at the iterations in `kept` (kept x runs x systems).
-    `stops`: for every run the iteration and the `Stop`, or None.
+    `stops`: for every run the iteration and the `Stop`, or None. `first_equal`: for every run the first run that is
+    equal to it; empty if the runs were not compared.
+
+    Two runs are equal if they ask for the same systems, read the same number of ratings and have the same weights in
+    every iteration, and stop at the same iteration with the same answer. Which segments they read does not matter, nor
+    which translation a policy shows if it asks for the ratings of all.
     """
 
     systems: tuple[str, ...]
@@ -50,6 +56,12 @@ class History:
     stops: list[tuple[int, Stop] | None]
     steps: list[Step] = field(default_factory=list)
     last_weights: Array = field(default_factory=lambda: np.empty(0))
+    first_equal: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @property
+    def distinct_runs(self) -> int:
+        """The number of runs that differ; all of them if the runs were not compared."""
+        return len(np.unique(self.first_equal)) if self.first_equal.size else len(self.stops)
 
     def mean_weights(self, iteration: int) -> Array:
         """The weights of the systems, mean over runs, at an iteration in `kept`."""
@@ -102,12 +114,17 @@ class Replay:
             MissingRatings(self.missing, policy.shape, decimals=self.decimals),
         )
         spent, read = np.zeros(policy.runs, dtype=np.intp), self._empty_read_mask(policy, order)
+        distinct = DistinctRuns(policy.runs)
         for time, segments in enumerate(order.T):
-            spent = spent + self._iterate(policy, segments, rng, fallback, read, history.steps if trace else None)
+            asked, new = self._iterate(policy, segments, rng, fallback, read, history.steps if trace else None)
+            spent = spent + new
             self._record(history, policy, time, spent)
+            distinct.add(asked, spent[:, None], history.last_weights)
             if all(history.stops):
                 history.fill_from(time)
                 break
+        distinct.add(_stop_rows(history))
+        history.first_equal = distinct.first_equal
         return history
 
     def _iterate(
@@ -118,8 +135,8 @@ class Replay:
         fallback: MissingRatings,
         read: Mask | None,
         steps: list[Step] | None,
-    ) -> Indices:
-        """Process one segment in every run; return the number of ratings read for the first time."""
+    ) -> tuple[Mask, Indices]:
+        """Process one segment in every run; return the systems asked, and how many ratings were read the first time."""
         choice = policy.choose_batch(rng, self._ids(segments), self._contexts(policy, segments))
         running = np.ones(policy.runs, bool)
         if policy.has_stopping_rule:
@@ -137,7 +154,7 @@ class Replay:
             new &= ~read[np.arange(policy.runs), :, segments]
             read[np.arange(policy.runs), :, segments] |= new
         counts: Indices = new.sum(axis=1)
-        return counts
+        return asked, counts
 
     def _empty_read_mask(self, policy: BatchPolicy, order: Indices) -> Mask | None:
         """A mask of the ratings that each run has read. None if no segment is repeated: a rating is counted once."""
@@ -196,6 +213,16 @@ class Replay:
         values = {name: float(v) for name, v in zip(names, scores, strict=True) if not np.isnan(v)}
         filled = tuple(name for name in values if np.isnan(human[names.index(name)]))
         return Step(index, proposal, Scores(values, filled=filled))
+
+
+def _stop_rows(history: History) -> Array:
+    """One row per run: the iteration of its stop (0: none), and 1 for every system in its answer."""
+    rows = np.zeros((len(history.stops), 1 + len(history.systems)))
+    for row, stop in zip(rows, history.stops, strict=True):
+        if stop is not None:
+            row[0] = stop[0]
+            row[1:] = [name in stop[1].best for name in history.systems]
+    return rows
 
 
 def _published_averages(policy: BatchPolicy) -> Array | None:

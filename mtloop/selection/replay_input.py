@@ -1,4 +1,4 @@
-"""The input of a replay, read from files: recorded ratings, metric scores and the gold ranking."""
+"""The input of a replay: recorded ratings, metric scores and the gold ranking."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from mtloop.selection.replay import Recording
 class ReplayInput:
     """Files, and how to read them. Human references and the systems that match an `exclude` pattern are left out.
 
+    `ratings` may also be ratings that were read before; then the options that select part of a file are not allowed.
     `scale` None: the scale is guessed from the scores or from the name of their column. Without a gold file, the gold
     ranking is by mean human score.
     """
 
-    ratings: Path
+    ratings: Path | Ratings
     metric_scores: Path | None = None
     metric: str | None = None
     metric_map: str = "range"
@@ -39,10 +40,7 @@ class ReplayInput:
 
     def read(self) -> tuple[Recording, Gold, list[str]]:
         """The recording, the gold ranking, and notes about the data for the user."""
-        ratings = read_ratings(
-            self.ratings, metrics=self.metric_scores, score=self.score, language_pair=self.language_pair
-        )
-        ratings = self._competitors(ratings)
+        ratings = self._competitors(self._read_ratings())
         scale = self.scale or ("z" if self.score == "z" else guess_scale(ratings.scores))
         recording = Recording(
             ratings.systems,
@@ -54,11 +52,24 @@ class ReplayInput:
         gold, notes = self._gold(recording)
         return recording, gold, [*ratings.notes, f"scale {scale}", *_unrated(recording), *notes]
 
+    def _read_ratings(self) -> Ratings:
+        metrics, score, pair = self.metric_scores, self.score, self.language_pair
+        if not isinstance(self.ratings, Ratings):
+            return read_ratings(self.ratings, metrics=metrics, score=score, language_pair=pair)
+        options = {"metric_scores": metrics, "score": score, "language_pair": pair}
+        if given := [name for name, value in options.items() if value]:
+            raise InputError(f"{given[0]} selects what is read from a file; give it to read_ratings instead")
+        return self.ratings
+
+    @property
+    def _path(self) -> Path | None:
+        return None if isinstance(self.ratings, Ratings) else self.ratings
+
     def _competitors(self, ratings: Ratings) -> Ratings:
         ratings = ratings.without_humans()
         kept = [name for name in ratings.systems if not any(_matches(name, pattern) for pattern in self.exclude)]
         if not kept:
-            raise InputError("no systems are left; check --exclude", path=self.ratings)
+            raise InputError("no systems are left; check --exclude", path=self._path)
         return ratings.only(kept)
 
     def _metric(self, ratings: Ratings) -> Array | None:
@@ -67,7 +78,7 @@ class ReplayInput:
         known = {name.lower(): name for name in ratings.metrics}
         if self.metric.lower() not in known:
             if not known:
-                raise InputError("there are no automatic scores; give --metric-scores FILE", path=self.ratings)
+                raise InputError("there are no automatic scores; give --metric-scores FILE", path=self._path)
             raise UnknownName("metric", self.metric, ratings.metrics)
         if self.metric_map not in METRIC_SCALINGS:
             raise UnknownName("metric map", self.metric_map, METRIC_SCALINGS)

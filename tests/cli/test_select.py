@@ -33,7 +33,9 @@ def test_json_of_one_policy_and_of_several(mtloop: CALL, ratings: Path) -> None:
     assert sum(one["weights"].values()) == pytest.approx(1)
     several = json.loads(mtloop("select", *options, "--policies", "exp3,race", "--missing", "skip").out)
     assert [each["policy"] for each in several] == ["exp3", "race"]
-    assert several[1]["effort"]["stopped"] == several[1]["effort"]["correct"] == 5
+    effort = several[1]["effort"]
+    assert effort["stopped"] == effort["stops_right_within_tie"] == effort["stops_exactly_right"] == 5
+    assert effort["final_exactly_right"] == effort["final_right_within_tie"] == 5
     assert all(stop["best"] for stop in several[1]["stops"])
 
 
@@ -43,10 +45,12 @@ def test_table_and_files(mtloop: CALL, ratings: Path, tmp_path: Path) -> None:
         "select", "--ratings", ratings, "--policies", "ewaf,exp3:variant=published,race", "--runs", 3, "--out", out
     )
     assert result.code == 0, result.err
-    assert "gold: s0, s1, s2" in result.out
     assert "the confidence of race is valid with --missing skip, not with zero" in result.err
     assert "150 top 1/3    ratings (mean)    top 3 since" in result.out
-    assert "ratings (median)    to settle (median)    never settled    stopped    correct" in result.out
+    rows = len(ratings.read_text().splitlines()) - 1
+    assert f"gold: s0, s1, s2; {rows} ratings" in result.out
+    header = result.out.splitlines()[2].split()
+    assert header[:3] == ["policy", "runs", "distinct"]
     assert "race: stop after" in result.out
     assert "with 95 % confidence the top 3 are" in result.out
     for name in ("ewaf-zero", "exp3-variant=published-zero", "race-zero"):
@@ -79,6 +83,65 @@ def test_gold_file_exclude_and_metric(mtloop: CALL, tmp_path: Path) -> None:
         "top3": 1.0,
         "mean_ratings": 87.0,
     }
+
+
+# The raw means are a 80, b 70, c 60, d 59.5, e 20: d is half a point below c, the third, and a tie of one point.
+TIED = {"a": (80, 80), "b": (70, 70), "c": (100, 20), "d": (59, 60), "e": (20, 20)}
+
+
+@pytest.fixture
+def tied(tmp_path: Path) -> Path:
+    """Forty segments whose official ranking puts d third, although its raw mean is lower than that of c."""
+    rows = [f"{name}\t{i}\t{scores[i % 2]}" for name, scores in TIED.items() for i in range(40)]
+    (tmp_path / "tied.tsv").write_text("\n".join(["system\tsegment\tscore", *rows]) + "\n")
+    gold = [f"{raw} {z} 40 {name} 40" for name, raw, z in
+            [("a", 80, 0.9), ("b", 70, 0.8), ("d", 60.5, 0.7), ("c", 60, 0.6), ("e", 20, 0.1)]]  # fmt: skip
+    (tmp_path / "gold.csv").write_text("\n".join(["RAW.SCR Z.SCR N SYS N.ALL", *gold]) + "\n")
+    return tmp_path / "tied.tsv"
+
+
+def test_exactly_right_and_right_within_the_tie(mtloop: CALL, tied: Path) -> None:
+    """All ratings read, `ewaf` has c third by mean score: within a point of the official third, d, but not it."""
+    options = (
+        "select",
+        "--ratings",
+        tied,
+        "--gold",
+        tied.with_name("gold.csv"),
+        "--policy",
+        "ewaf",
+        "--format",
+        "json",
+    )
+    found = json.loads(mtloop(*options).out)
+    assert found["gold"] == ["a", "b", "d"]
+    assert (found["effort"]["final_exactly_right"], found["effort"]["final_right_within_tie"]) == (0, 10)
+    assert found["effort"]["settled_exactly"] == found["effort"]["all_ratings"] == 200
+    narrow = json.loads(mtloop(*options, "--tie", "0.4").out)["effort"]
+    assert (narrow["final_exactly_right"], narrow["final_right_within_tie"]) == (0, 0)
+    raw = json.loads(mtloop(*options[:3], *options[5:]).out)["effort"]  # gold by mean score: a, b, c
+    assert (raw["final_exactly_right"], raw["final_right_within_tie"]) == (10, 10)
+
+
+def test_stops_exactly_right_and_right_within_the_tie(mtloop: CALL, tied: Path) -> None:
+    found = mtloop("select", "--ratings", tied, "--gold", tied.with_name("gold.csv"), "--policy", "race", "--missing",
+                   "skip", "--format", "json", "--orders", "one", "--runs", 2)  # fmt: skip
+    result = json.loads(found.out)
+    assert result["stops"][0]["best"] == ["a", "b", "c"]
+    assert (result["stops"][0]["exactly_right"], result["stops"][0]["right_within_tie"]) == (False, True)
+    assert (result["effort"]["stops_exactly_right"], result["effort"]["stops_right_within_tie"]) == (0, 2)
+
+
+def test_each_run_has_its_own_order_by_default_and_equal_runs_are_counted(mtloop: CALL, ratings: Path) -> None:
+    options = ("select", "--ratings", ratings, "--policies", "ewaf,exp3", "--runs", 4)
+    default = json.loads(mtloop(*options, "--format", "json").out)
+    assert default == json.loads(mtloop(*options, "--format", "json", "--orders", "each").out)
+    assert [(each["orders"], each["runs"], each["distinct_runs"]) for each in default] == [("each", 4, 4)] * 2
+    one = json.loads(mtloop(*options, "--format", "json", "--orders", "one").out)
+    assert [(each["runs"], each["distinct_runs"]) for each in one] == [(4, 1), (4, 4)]
+    table = mtloop(*options, "--orders", "one").out
+    assert "ewaf: 4 runs, 1 distinct; equal runs are one piece of evidence" in table
+    assert "distinct;" not in mtloop(*options).out
 
 
 @pytest.mark.parametrize(

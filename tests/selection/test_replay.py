@@ -9,7 +9,7 @@ from helpers.ratings import make_recording
 from mtloop.core import InputError, Stop, replay
 from mtloop.core.types import Scores
 from mtloop.methods.recorded import Recorded
-from mtloop.selection import Select
+from mtloop.selection import EWAF, Select
 from mtloop.selection.gold_comparison import Gold, evaluate_checkpoints, measure_effort, overlap_curve
 from mtloop.selection.policies.registry import make_policy
 from mtloop.selection.replay import History, Replay, segment_orders
@@ -92,19 +92,78 @@ def history_of(tops: list[list[int]], spent: list[int], stop: tuple[int, Stop] |
 def test_a_run_settles_when_its_top_stays_correct_and_ties_count() -> None:
     history = history_of([[0, 1, 2], [0, 1, 4], [0, 1, 3], [0, 1, 2]], [3, 6, 9, 12])
     found = measure_effort(history, GOLD, 600)
-    assert found.settled == (9,)  # s3 is half a point below s2: a tie
-    assert found.settled_exact == (12,)
+    assert found.settled_within_tie == (9,)  # s3 is half a point below s2: a tie
+    assert found.settled_exactly == (12,)
     never = measure_effort(history_of([[0, 1, 2], [0, 1, 4]], [3, 6]), GOLD, 600)
-    assert never.settled == (600,)
+    assert never.settled_within_tie == (600,)
     assert never.to_json()["never_settled"] == 1
+
+
+@pytest.mark.parametrize(
+    ("last", "exactly", "within_tie"), [([2, 0, 1], True, True), ([0, 1, 3], False, True), ([0, 1, 4], False, False)]
+)
+def test_the_final_top_is_exactly_right_or_right_within_the_tie(
+    last: list[int], exactly: bool, within_tie: bool
+) -> None:
+    found = measure_effort(history_of([[0, 1, 2], last], [3, 6]), GOLD, 600)
+    assert found.final_exactly_right == (exactly,)
+    assert found.final_right_within_tie == (within_tie,)
 
 
 def test_a_stop_is_correct_or_wrong_and_does_not_count_after_all_ratings() -> None:
     right, wrong = Stop(("s0", "s1", "s3"), 0.95), Stop(("s0", "s1", "s4"), 0.95)
-    assert measure_effort(history_of([[0, 1, 3]], [9], (1, right)), GOLD, 600).correct == (True,)
-    assert measure_effort(history_of([[0, 1, 3]], [9], (1, right)), GOLD, 600).correct_exact == (False,)
-    assert measure_effort(history_of([[0, 1, 4]], [9], (1, wrong)), GOLD, 600).correct == (False,)
+    assert measure_effort(history_of([[0, 1, 3]], [9], (1, right)), GOLD, 600).stops_right_within_tie == (True,)
+    assert measure_effort(history_of([[0, 1, 3]], [9], (1, right)), GOLD, 600).stops_exactly_right == (False,)
+    assert measure_effort(history_of([[0, 1, 4]], [9], (1, wrong)), GOLD, 600).stops_right_within_tie == (False,)
     assert measure_effort(history_of([[0, 1, 4]], [600], (1, wrong)), GOLD, 600).stopped == ()
+
+
+def test_a_stop_with_one_system_is_compared_with_the_first_of_the_gold_ranking() -> None:
+    assert GOLD.is_exactly_right(["s0"])
+    assert not GOLD.is_right_within_tie(["s1"])  # in the gold top 3, but ten points below the first
+
+
+def test_a_gold_ranking_shorter_than_the_top_is_right_if_all_of_it_is_found() -> None:
+    short = Gold({"s0": 2, "s1": 1}, {"s0": 80, "s1": 70, "s4": 30})
+    assert short.is_exactly_right(["s0", "s1", "s4"])
+    assert short.is_right_within_tie(["s0", "s1", "s4"])
+    assert not short.is_right_within_tie(["s0", "s3", "s4"])
+
+
+# With one order, `ewaf` and `race` use no random number that changes what they learn; the others draw systems.
+@pytest.mark.parametrize(
+    ("spec", "one"), [("ewaf", 1), ("ewaf:variant=published", 1), ("race", 1), ("exp3", 6), ("thompson", 6)]
+)
+def test_equal_runs_are_counted_once(spec: str, one: int) -> None:
+    def distinct(*, each: bool) -> int:
+        policy = make_policy(spec, RECORDING.systems, horizon=120, runs=6)
+        return Replay(RECORDING).run(policy, segment_orders(120, 6, 1, each=each), seed=1).distinct_runs
+
+    assert distinct(each=False) == one
+    assert distinct(each=True) == 6
+
+
+def test_some_runs_are_equal() -> None:
+    policy = make_policy("ewaf", RECORDING.systems, horizon=120, runs=5)
+    orders = segment_orders(120, 2, 1, each=True)[[0, 1, 0, 1, 1]]
+    history = Replay(RECORDING).run(policy, orders)
+    assert history.first_equal.tolist() == [0, 1, 0, 1, 1]
+    assert history.distinct_runs == 2
+
+
+def test_runs_that_stop_differently_are_distinct() -> None:
+    """Equal weights and ratings, but only the second run stops, in the last iteration."""
+
+    class StopsAtTheEnd(EWAF):
+        has_stopping_rule = True
+
+        def batch_verdicts(self) -> list[Stop | None]:
+            return [None, Stop(("s0",), 0.95) if self.time_[1] == 120 else None]
+
+    policy = StopsAtTheEnd(RECORDING.systems, horizon=120, runs=2)
+    assert (
+        Replay(make_recording([0.8, 0.7, 0.6, 0.4, 0.3], 120)).run(policy, segment_orders(120, 2, 1)).distinct_runs == 2
+    )
 
 
 def test_checkpoints_and_curve() -> None:

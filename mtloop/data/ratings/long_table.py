@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mtloop.core.errors import InputError
-from mtloop.data.formats.delimited import Table, open_table
+from mtloop.data.formats.delimited import DelimitedTable, open_table
 from mtloop.data.ratings.builder import HUMAN, RatingsBuilder
 from mtloop.data.ratings.numbers import MISSING, looks_like_number, parse_number
 from mtloop.text.messages import join_names
@@ -36,7 +36,7 @@ def read_long(path: Path, score: str | None = None, language_pair: str | None = 
 class _ScoreColumns:
     """The columns of scores. A column with an unknown name is a metric if its first non-empty cell is a number."""
 
-    def __init__(self, table: Table, score: str | None) -> None:
+    def __init__(self, table: DelimitedTable, score: str | None) -> None:
         self._path = table.path
         human = _human_column(table, score)
         self._scores = {human: HUMAN} if human else {}
@@ -60,13 +60,13 @@ class _ScoreColumns:
         return [f"columns without numbers left out: {join_names(unused)}"] if unused else []
 
 
-def _human_column(table: Table, score: str | None) -> str | None:
+def _human_column(table: DelimitedTable, score: str | None) -> str | None:
     if score is not None:
         return table.header[table.index(score)]
     return next((name for name in HUMAN_SCORES if name in table.header), None)
 
 
-def _rows_of_pair(table: Table, language_pair: str | None) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows_of_pair(table: DelimitedTable, language_pair: str | None) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a language pair. If `language_pair` is None, raise InputError at a second language pair."""
     found: set[str] = set()
     for line, cells in table.rows:

@@ -1,0 +1,80 @@
+"""The result of `select`: one result per policy, with tables, charts, traces and a data frame."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from mtloop import __version__
+from mtloop.core.errors import UnknownName
+from mtloop.core.trace import Header, TraceWriter
+from mtloop.core.types import JSON
+from mtloop.experiments.replay_plan import ReplayPlan
+from mtloop.report.chart import Chart
+from mtloop.report.picture import Picture
+from mtloop.report.result import Result
+from mtloop.report.selection_charts import effort_chart, weights_chart
+from mtloop.report.selection_tables import checkpoint_table, effort_table
+from mtloop.report.table import Table
+from mtloop.selection.policy_result import PolicyResult
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectionResult(Result):
+    """How soon policies found the best systems, one entry of `results` per policy. `notes` are messages to the user."""
+
+    plan: ReplayPlan
+    results: tuple[PolicyResult, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> Table:
+        """The ratings that each policy needed, and how many of its answers were right."""
+        return effort_table(self.results)
+
+    @property
+    def checkpoints(self) -> Table:
+        """The paper's table: the overlap with the gold ranking at each checkpoint."""
+        return checkpoint_table(self.results)
+
+    def to_json(self) -> list[JSON]:
+        """Return the results as plain JSON, one object per policy."""
+        return [{**result.to_json(), "orders": self.plan.options.orders} for result in self.results]
+
+    def plot(self, policy: str | None = None) -> Picture:
+        """Return the chart of ratings against systems found, or the chart of the weights of one policy."""
+        if policy is None:
+            return Picture(effort_chart(self.results))
+        named = {result.policy: result for result in self.results}
+        if policy not in named:
+            raise UnknownName("policy", policy, named, owner="this result")
+        return Picture(weights_chart(named[policy]))
+
+    def charts(self) -> dict[str, Chart]:
+        """Return all charts by file name, without suffix."""
+        return {_file_name(result): weights_chart(result) for result in self.results} | {
+            "effort": effort_chart(self.results)
+        }
+
+    def write(self, folder: str | Path) -> Path:
+        """Write all charts, and the trace of the first run of each policy. An existing trace is replaced."""
+        folder = Path(folder)
+        for result in self.results:
+            self._write_trace(result, folder / f"{_file_name(result)}.jsonl")
+        for name, chart in self.charts().items():
+            Picture(chart).save(folder / f"{name}.png")
+        return folder
+
+    def _write_trace(self, result: PolicyResult, path: Path) -> None:
+        steps = result.history.steps or self.plan.result(result.policy, trace=True).history.steps
+        path.unlink(missing_ok=True)
+        config = self.plan.header_config() | {"policy": result.policy}
+        header = Header(config, self.plan.options.seed, {"mtloop": __version__})
+        with TraceWriter(path, header) as writer:
+            for step in steps:
+                writer.write(step)
+
+
+def _file_name(result: PolicyResult) -> str:
+    return re.sub(r"[^\w.=-]+", "-", f"{result.policy}-{result.missing}")
