@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from mtloop.cli._options import PATH, POSITIVE
+from mtloop.cli._options import PATH, POSITIVE, language_options
+from mtloop.core.extras import need_extras
 
 EPILOG = """
 \b
@@ -30,6 +31,7 @@ def command() -> None:
 @click.option("--half", is_flag=True, help="Store 16-bit floats, which halves the size.")
 def convert(folder: Path, out: Path, half: bool) -> None:
     """Convert a model with a .bin file to safetensors. No code in the file is executed."""
+    need_extras("nmt")
     from mtloop.nmt.engine import convert as converter
     from mtloop.nmt.engine.marian import Marian
 
@@ -45,16 +47,22 @@ def info(name: str) -> None:
     if name.rstrip("/").endswith((".safetensors", ".state")):
         _info_of_delta(name)
         return
-    from mtloop.nmt.engine.find_model import find_model
-    from mtloop.nmt.engine.marian import Marian
     from mtloop.smt.card import CARD_FILE
 
     if (Path(name) / CARD_FILE).is_file():
         _info_of_smt(Path(name))
         return
-    model = Marian.load(find_model(name))
+    need_extras("nmt")
+    from mtloop.data.languages import pair_name
+    from mtloop.nmt.engine.find_model import find_model
+    from mtloop.nmt.engine.marian import Marian
+    from mtloop.nmt.engine.model_languages import model_languages
+
+    folder = find_model(name)
+    model = Marian.load(folder)
     shape, weights = model.shape, model.weights
     parameters = sum(weights[name].numel() for name in weights)
+    click.echo(f"languages    {pair_name(*model_languages(folder))}")
     click.echo(f"layers       {shape.encoder_layers} encoder, {shape.decoder_layers} decoder")
     click.echo(f"width        {shape.width}, {shape.heads} heads")
     click.echo(f"vocabulary   {len(model.source)} source, {len(model.target)} target")
@@ -90,6 +98,7 @@ def _info_of_delta(path: str) -> None:
 
 @command.command()
 @click.option("--data", type=PATH, required=True, help="Held-out data of the domain. Do not use test data.")
+@language_options
 @click.option(
     "--model", default="en-de", show_default=True, help="The embedded en-de, a folder, or a Hugging Face name."
 )
@@ -98,17 +107,23 @@ def _info_of_delta(path: str) -> None:
     "--budget", default=2_000_000, show_default=True, type=POSITIVE, help="Maximum number of parameters to choose."
 )
 @click.option("--out", type=PATH, required=True, help="File for the chosen tensor names (JSON).")
-def choose(data: Path, model: str, limit: int, budget: int, out: Path) -> None:
+def choose(
+    data: Path, source_lang: str | None, target_lang: str | None, model: str, limit: int, budget: int, out: Path
+) -> None:
     """Choose the tensors that method `fixed` updates: those that change most when all weights are updated."""
+    need_extras("nmt")
     from mtloop.core.atomic import write_text
-    from mtloop.data import read, take
+    from mtloop.data import check_corpus, read, take
     from mtloop.judges import PostEditor
     from mtloop.nmt.choose_tensors import choose_tensors
     from mtloop.nmt.engine.find_model import find_model
     from mtloop.nmt.engine.marian import Marian
+    from mtloop.nmt.engine.model_languages import model_languages
 
-    base = Marian.load(find_model(model))
-    names = choose_tensors(base, list(take(read(data), limit)), PostEditor(), budget)
+    corpus, folder = read(data, source_lang=source_lang, target_lang=target_lang), find_model(model)
+    check_corpus(corpus, *model_languages(folder))
+    base = Marian.load(folder)
+    names = choose_tensors(base, list(take(corpus, limit)), PostEditor(), budget)
     choice = {"data": data.name, "segments": limit, "budget": budget, "fingerprint": base.weights.fingerprint}
     write_text(out, json.dumps(choice | {"tensors": names}, indent=1) + "\n")
     click.echo(f"{out}: {len(names)} tensors")

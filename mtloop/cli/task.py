@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mtloop.cli._database import with_storage
-from mtloop.cli._options import COUNT, PATH, POSITIVE, database_options, parse_noise
+from mtloop.cli._options import COUNT, PATH, POSITIVE, database_options, language_options, parse_noise
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
     from mtloop.service.tasks.creation import TaskFile
 
+FIELDS = {"source_lang": "source_language", "target_lang": "target_language"}  # options with another field name
 EPILOG = """
 \b
 Examples:
@@ -40,8 +42,7 @@ def command() -> None:
     "--data", type=PATH, help="File with sources and references (.tsv .csv .tmx .xlf .po ..., also compressed)."
 )
 @click.option("--columns", metavar="source=A,target=B", help="Column names in --data.")
-@click.option("--source-language", metavar="CODE", help="Source language.  [default: en]")
-@click.option("--target-language", metavar="CODE", help="Target language.  [default: de]")
+@language_options
 @click.option(
     "--preprocess", metavar="STEP", multiple=True, help="normalise, tokenise (Moses) or lowercase. Repeat for more."
 )
@@ -174,7 +175,9 @@ def _task_file(name: str | None, config: Path | None, options: dict[str, Any]) -
 
     from mtloop.service.tasks.creation import TaskFile
 
-    given = {key: value for key, value in options.items() if value not in (None, ())}
+    given = {FIELDS.get(key, key): value for key, value in options.items() if value not in (None, ())}
+    if config is None and "data" in given:
+        given = _declared_languages(given) | given
     if "noise" in given:
         given["noise"] = parse_noise(given["noise"])
     if name is not None:
@@ -184,6 +187,16 @@ def _task_file(name: str | None, config: Path | None, options: dict[str, Any]) -
     if name is None:
         raise InputError("the task has no name: use mtloop task create NAME ..., or --config FILE")
     return TaskFile(**given)
+
+
+def _declared_languages(given: Mapping[str, Any]) -> dict[str, str]:
+    """The languages that the data file declares, by field."""
+    from mtloop.data import declared_languages
+    from mtloop.data.languages import without_regions
+
+    wanted = {option: given.get(field) for option, field in FIELDS.items()}
+    declared = without_regions(*declared_languages(given["data"], **wanted))
+    return {field: language for field, language in zip(FIELDS.values(), declared, strict=True) if language}
 
 
 def _update(bar: Any, count: int) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from mtloop.cli._options import PATH
+from mtloop.cli._options import PATH, language_options
 from mtloop.core.errors import InputError
+from mtloop.core.extras import need_extras
+from mtloop.core.log import logger
 from mtloop.data import read_aligned
-from mtloop.data.training_pairs import text_pairs
+from mtloop.data.languages import pair_name
+from mtloop.data.training_pairs import text_pairs, training_languages
 from mtloop.nmt.training.recipe import Recipe
 from mtloop.text.files import iter_lines
 
@@ -22,7 +26,9 @@ if TYPE_CHECKING:
     from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
 F = TypeVar("F", bound=Callable[..., Any])
-SHARED = frozenset({"engine", "data", "sources", "targets", "columns", "valid", "tests", "out"})
+PairReader: TypeAlias = Callable[[Path], Iterator[tuple[str, str]]]
+LANGUAGES = frozenset({"source_lang", "target_lang"})
+SHARED = frozenset({"engine", "data", "sources", "targets", "columns", "valid", "tests", "out"}) | LANGUAGES
 SMT_ONLY = frozenset({"ngram_order", "max_phrase_length"})
 TYPES = {"int": int, "int | None": int, "float": float, "float | None": float, "str": str}
 
@@ -43,9 +49,10 @@ Files:
 
 
 def recipe_options(command: F) -> F:
-    """Add one option for each field of the recipe."""
+    """Add one option for each field of the recipe; the languages are in `language_options`."""
     for field in reversed(fields(Recipe)):
-        command = _option(field)(command)
+        if field.name not in LANGUAGES:
+            command = _option(field)(command)
     return command
 
 
@@ -71,6 +78,7 @@ def _option(field: Field[Any]) -> Callable[[F], F]:
 @click.option("--src", "sources", multiple=True, type=PATH, help="Source text, one line per segment; needs --tgt.")
 @click.option("--tgt", "targets", multiple=True, type=PATH, help="Target text, in the order of --src.")
 @click.option("--columns", default="", metavar="source=A,target=B", help="Column names in --data.")
+@language_options
 @click.option(
     "--valid", type=PATH, help="Validation data: selects the checkpoint with the best BLEU; smt: tunes the weights."
 )
@@ -113,6 +121,8 @@ def command(
     sources: tuple[Path, ...],
     targets: tuple[Path, ...],
     columns: str,
+    source_lang: str | None,
+    target_lang: str | None,
     valid: Path | None,
     tests: tuple[str, ...],
     spm: tuple[Path, Path] | None,
@@ -120,19 +130,24 @@ def command(
     **settings: Any,
 ) -> None:
     """Train a model from parallel text. `run` and `translate` can use the model folder as --model."""
+    need_extras("smt" if engine == "smt" else "nmt")
     _refuse_options_of_other_engine(engine, context)
     if not data and not sources:
         raise InputError("no training data: give --data, or --src and --tgt")
+    reader = partial(text_pairs, columns=columns, source_lang=source_lang, target_lang=target_lang)
+    test_files = dict(map(_parse_test, tests))
+    files = [*data, *([valid] if valid else []), *test_files.values()]
+    languages = training_languages(files, source_lang or "", target_lang or "")
     common: dict[str, Any] = {
-        "pairs": _pairs(data, sources, targets, columns),
-        "valid": list(text_pairs(valid, columns)) if valid else (),
-        "tests": {name: list(text_pairs(path, columns)) for name, path in map(_parse_test, tests)},
+        "pairs": _pairs(data, sources, targets, reader),
+        "valid": list(reader(valid)) if valid else (),
+        "tests": {name: list(reader(path)) for name, path in test_files.items()},
         "log": lambda text: click.echo(text, err=True),
     }
     if engine == "smt":
-        scores = _train_smt(common, settings["out"], ngram_order, max_phrase_length)
+        scores = _train_smt(common, settings["out"], languages, ngram_order, max_phrase_length)
     else:
-        scores = _train_nmt(common, spm, about, settings)
+        scores = _train_nmt(common, spm, about, settings | _labels(languages))
     for name, score in scores.items():
         click.echo(f"{name}\t{score:.2f}")
 
@@ -140,18 +155,31 @@ def command(
 def _train_nmt(
     common: dict[str, Any], spm: tuple[Path, Path] | None, about: Path | None, settings: dict[str, Any]
 ) -> dict[str, float]:
-    from mtloop.nmt.training import Job
+    from mtloop.nmt.training import TrainingJob
 
     recipe = Recipe(**{field.name: settings.pop(field.name) for field in fields(Recipe)})
     vocabularies = _vocabularies(spm) if spm else None
     text = "\n".join(iter_lines(about)) if about else ""
-    return Job(recipe=recipe, vocabularies=vocabularies, about=text, **common, **settings).run()
+    return TrainingJob(recipe=recipe, vocabularies=vocabularies, about=text, **common, **settings).run()
 
 
-def _train_smt(common: dict[str, Any], out: Path, ngram_order: int, max_phrase_length: int) -> dict[str, float]:
+def _labels(languages: tuple[str, str]) -> dict[str, str]:
+    """The languages of a neural model: those of the data, else the recipe's defaults, which are then reported."""
+    labels = {"source_lang": languages[0] or Recipe.source_lang, "target_lang": languages[1] or Recipe.target_lang}
+    if not all(languages):
+        message = "the data does not name its languages; the model is labelled %s; see --source-lang, --target-lang"
+        logger.warning(message, pair_name(*labels.values()))
+    return labels
+
+
+def _train_smt(
+    common: dict[str, Any], out: Path, languages: tuple[str, str], ngram_order: int, max_phrase_length: int
+) -> dict[str, float]:
     from mtloop.smt.training import SmtJob
 
-    return SmtJob(out=out, order=ngram_order, max_phrase_length=max_phrase_length, **common).run()
+    source, target = languages
+    settings: dict[str, Any] = {"order": ngram_order, "max_phrase_length": max_phrase_length}
+    return SmtJob(out=out, source_lang=source, target_lang=target, **settings, **common).run()
 
 
 def _refuse_options_of_other_engine(engine: str, context: click.Context) -> None:
@@ -166,13 +194,13 @@ def _refuse_options_of_other_engine(engine: str, context: click.Context) -> None
 
 
 def _pairs(
-    data: Sequence[Path], sources: Sequence[Path], targets: Sequence[Path], columns: str
+    data: Sequence[Path], sources: Sequence[Path], targets: Sequence[Path], reader: PairReader
 ) -> Iterator[tuple[str, str]]:
     """Yield the sentence pairs of all files. A file is read when its first pair is needed."""
     if len(sources) != len(targets):
         raise InputError(f"{len(sources)} --src but {len(targets)} --tgt; expected the same number of each")
     for path in data:
-        yield from text_pairs(path, columns)
+        yield from reader(path)
     for source, target in zip(sources, targets, strict=True):
         yield from zip(*read_aligned(source, target), strict=True)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mtloop.data.corpus_checks import check_corpus
 from mtloop.data.formats.corpus import Corpus, Pair, Reader, ReadRequest
 from mtloop.data.formats.delimited import parse_columns
 from mtloop.data.formats.plain_text import pairs, read_aligned, read_parallel
-from mtloop.data.formats.readers import READERS, read, stream
+from mtloop.data.formats.readers import READERS, declared_languages, read, stream
 from mtloop.data.ratings.rankings import is_human, read_ranking
 from mtloop.data.streams import by_blocks, by_document, repeated, shuffled, subset, take, without_repeats
 from mtloop.text.files import read_lines
@@ -29,6 +30,8 @@ __all__ = [
     "Reader",
     "by_blocks",
     "by_document",
+    "check_corpus",
+    "declared_languages",
     "is_human",
     "pairs",
     "parse_columns",

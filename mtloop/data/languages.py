@@ -1,28 +1,164 @@
-"""Compare language tags. "en" also matches "en-US", and case is ignored."""
+"""Compare language tags. "en" also matches "en-US". Case is ignored, and "_" is the same as "-"."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from itertools import product
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from mtloop.core.errors import InputError
 
 T = TypeVar("T")
+EQUAL, VARIETY, GENERAL, SISTER, OTHER = 4, 3, 2, 1, 0
+
+_TAG = re.compile(r"[a-z]{2,3}([-_@][a-z0-9]{2,8})*", re.IGNORECASE)
+_OTHER_CODES = """
+iw=he in=id ji=yi mo=ro no=nb nor=nb nob=nb nno=nn ara=ar bul=bg cat=ca ces=cs cze=cs dan=da deu=de ger=de ell=el gre=el
+eng=en spa=es est=et eus=eu baq=eu fin=fi fra=fr fre=fr gle=ga heb=he hin=hi hrv=hr hun=hu ind=id isl=is ice=is ita=it
+jpn=ja kor=ko lit=lt lav=lv mkd=mk mac=mk mlt=mt nld=nl dut=nl pol=pl por=pt ron=ro rum=ro rus=ru slk=sk slo=sk slv=sl
+sqi=sq alb=sq srp=sr swe=sv tha=th tur=tr ukr=uk vie=vi zho=zh chi=zh cmn=zh
+"""  # older codes, and codes of three letters (ISO 639-2), each with the code that is used now
+_ALIASES = dict(pair.split("=") for pair in _OTHER_CODES.split())
+
+
+def normalise_tag(tag: str) -> str:
+    """Return a language tag in its usual spelling.
+
+    >>> [normalise_tag(tag) for tag in ("EN_us", "zh-hans-cn", "sr@latin")]
+    ['en-US', 'zh-Hans-CN', 'sr-latin']
+    """
+    language, *others = re.split("[-_@]", tag.strip().lower())
+    return "-".join([language, *map(_subtag, others)])
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text looks like a language tag: a code of two or three letters, then subtags."""
+    return _TAG.fullmatch(text.strip()) is not None
+
+
+def language_of(tag: str) -> str:
+    """Return the language of a tag, without region and script.
+
+    >>> language_of("en-US"), language_of("ENG"), language_of("")
+    ('en', 'en', '')
+    """
+    language = normalise_tag(tag).partition("-")[0]
+    return _ALIASES.get(language, language)
 
 
 @lru_cache(maxsize=1024)
 def closeness(wanted: str, found: str) -> int:
-    """Return 3 if the tags are equal, 2 if `found` is a variety of `wanted`, 1 for the reverse, 0 otherwise.
+    """Return how close a tag is to the wanted one.
+
+    4: equal; 3: a variety of the wanted one; 2: the wanted one is a variety of it; 1: another variety of the same
+    language; 0: another language, or no tag.
 
     >>> closeness("en", "EN_us"), closeness("pt-BR", "pt"), closeness("en-US", "en-GB"), closeness("de", "den")
-    (2, 1, 0, 0)
+    (3, 2, 1, 0)
     """
-    wanted, found = (tag.replace("_", "-").lower() for tag in (wanted, found))
-    if wanted == found:
-        return 3
-    return 2 * found.startswith(wanted + "-") or int(wanted.startswith(found + "-") and bool(found))
+    if not found or language_of(wanted) != language_of(found):
+        return OTHER
+    ours, theirs = (set(normalise_tag(tag).split("-")[1:]) for tag in (wanted, found))
+    if ours == theirs:
+        return EQUAL
+    return VARIETY if ours < theirs else GENERAL if theirs < ours else SISTER
 
 
-def closest(wanted: str, tagged: Iterable[tuple[str, T]]) -> T | None:
-    """Return the item whose tag is closest to `wanted`, the first of equally close ones, or None if no tag matches."""
-    best = max(tagged, key=lambda pair: closeness(wanted, pair[0]), default=None)
-    return best[1] if best is not None and closeness(wanted, best[0]) else None
+@dataclass(frozen=True, slots=True)
+class LanguageChoice:
+    """A language to read. If `any_variety`, other varieties of the language are read too, where there is no closer one.
+
+    >>> LanguageChoice("pt-BR").matches("pt-PT"), LanguageChoice("pt-BR", any_variety=True).matches("pt-PT")
+    (False, True)
+    """
+
+    tag: str
+    any_variety: bool = False
+
+    def matches(self, tag: str) -> bool:
+        return closeness(self.tag, tag) >= (SISTER if self.any_variety else GENERAL)
+
+
+def closest_pair(
+    source: LanguageChoice, target: LanguageChoice, tagged: Sequence[tuple[str, T]]
+) -> tuple[tuple[str, T], tuple[str, T]] | None:
+    """Return the two items, with different tags, that are closest to the choices; the first of equally close ones."""
+    originals = [item for item in tagged if source.matches(item[0])]
+    translations = [item for item in tagged if target.matches(item[0])]
+    pairs = [(one, two) for one, two in product(originals, translations) if one[0] != two[0]]
+    return max(
+        pairs, key=lambda pair: closeness(source.tag, pair[0][0]) + closeness(target.tag, pair[1][0]), default=None
+    )
+
+
+def common_tag(tags: Iterable[str]) -> str:
+    """Return the tag that texts have in common: the tag if all are equal, else their language, "" if that differs.
+
+    >>> common_tag(["de-DE", "de-DE"]), common_tag(["de-DE", "de-AT", ""]), common_tag(["de", "fr"])
+    ('de-DE', 'de', '')
+    """
+    distinct = {normalise_tag(tag) for tag in tags if tag}
+    if len(distinct) == 1:
+        return distinct.pop()
+    languages = {language_of(tag) for tag in distinct}
+    return languages.pop() if len(languages) == 1 else ""
+
+
+def without_regions(source: str, target: str) -> tuple[str, str]:
+    """Return the languages of two tags; the tags themselves if both are varieties of one language.
+
+    >>> without_regions("en-US", "de-DE"), without_regions("en-US", "en-GB")
+    (('en', 'de'), ('en-US', 'en-GB'))
+    """
+    languages = language_of(source), language_of(target)
+    return (source, target) if languages[0] == languages[1] else languages
+
+
+class HasLanguages(Protocol):
+    """A corpus: the file, and the languages of its texts ("" if unknown)."""
+
+    @property
+    def path(self) -> Path | None: ...
+
+    @property
+    def source_lang(self) -> str: ...
+
+    @property
+    def target_lang(self) -> str: ...
+
+
+def check_languages(corpus: HasLanguages, model_source: str, model_target: str) -> None:
+    """Raise InputError if the texts are in other languages than the model's. Unknown languages ("") are accepted."""
+    declared, expected = (corpus.source_lang, corpus.target_lang), (model_source, model_target)
+    if same_languages(declared, expected):
+        return
+    message = f"the texts are {pair_name(*declared)}, but the model translates {pair_name(*expected)}"
+    raise InputError(f"{message}; give another --model, or other --source-lang and --target-lang", path=corpus.path)
+
+
+def same_languages(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two pairs of languages may be the same. Unknown languages, and groups of languages, match any language.
+
+    >>> same_languages(("en-US", "de"), ("en", "")), same_languages(("en", "it"), ("en", "de"))
+    (True, False)
+    """
+    return not any(_differ(language_of(a), language_of(b)) for a, b in zip(one, other, strict=True))
+
+
+def pair_name(source: str, target: str) -> str:
+    """Return a language pair as text: "en -> de"."""
+    return f"{source or 'unknown'} -> {target or 'unknown'}"
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether two codes are certainly two languages. Codes of three letters may be groups, such as `roa` and `mul`."""
+    return len(one) == len(other) == 2 and one != other
+
+
+def _subtag(subtag: str) -> str:
+    """Return a region in upper case and a script with a capital letter; other subtags stay in lower case."""
+    return subtag.upper() if len(subtag) == 2 else subtag.title() if len(subtag) == 4 and subtag.isalpha() else subtag

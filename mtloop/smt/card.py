@@ -51,6 +51,11 @@ class SmtModelCard:
         card._check_files(folder)
         return card
 
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The source and the target language, "" if unknown."""
+        return str(self.facts.get("source_lang", "")), str(self.facts.get("target_lang", ""))
+
     def _check_files(self, folder: Path) -> None:
         for name, size in self.sizes.items():
             path = folder / name

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from mtloop.core.errors import InputError, need
+from mtloop.core.extras import need_extras
 from mtloop.core.types import JSON
 from mtloop.smt.alignment import EM_ITERATIONS, SMOOTHING_EM_ITERATIONS, Pair, train_alignment
 from mtloop.smt.card import CARD_FILE, make_card, write_tokeniser
@@ -44,11 +45,13 @@ class SmtJob:
     tests: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     order: int = 3
     max_phrase_length: int = 6
+    source_lang: str = ""
+    target_lang: str = ""
     log: Callable[[str], None] = print
 
     def run(self) -> dict[str, float]:
         """Train, tune and write the folder; return BLEU (on Thot's tokens) of every set, tuned and untuned."""
-        need("thot.translation", "smt")
+        need_extras("smt")
         if self.out.exists():
             raise InputError("already exists; choose another name, or remove it", path=self.out)
         started = time.perf_counter()
@@ -70,7 +73,9 @@ class SmtJob:
             rescoring: Mapping[str, float] = tune_foreground(engine, self.valid)
         else:
             tuned, rescoring = TuningResult(engine.weights, float("nan"), 0.0), engine.card.rescoring
-        facts = dict(engine.card.facts) | {"tuned": bool(self.valid)}
+        languages = {"source_lang": self.source_lang, "target_lang": self.target_lang}
+        known = {name: language for name, language in languages.items() if language}
+        facts = dict(engine.card.facts) | {"tuned": bool(self.valid)} | known
         (folder / CARD_FILE).unlink()
         make_card(folder, tuned.weights, rescoring, facts).write(folder)
         valid = {"valid (untuned)": tuned.before, "valid": tuned.after} if self.valid else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from mtloop.smt.engine import FEATURES, Candidate, Thot
 from mtloop.smt.foreground import INITIAL_WEIGHT
+from mtloop.text.ngrams import Ngram, clipped_matches, count_ngrams
 
 Array = NDArray[np.float64]
 STEP_SIZES = np.concatenate([-np.geomspace(2.0, 0.01, 12), np.geomspace(0.01, 2.0, 12)])
@@ -21,23 +21,25 @@ POSITIVE_FEATURES = (
 )  # a negative weight would prefer what the model finds unlikely
 
 
-def ngrams(tokens: Sequence[str]) -> list[Counter[tuple[str, ...]]]:
+def ngrams(tokens: Sequence[str]) -> list[dict[Ngram, int]]:
     """Return the counts of 1- to 4-grams."""
-    return [Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)) for n in range(1, 5)]
+    return [count_ngrams(tokens, n) for n in range(1, 5)]
 
 
 def bleu_statistics(
-    tokens: Sequence[str], reference_ngrams: list[Counter[tuple[str, ...]]], reference_length: int
+    tokens: Sequence[str], reference_ngrams: list[dict[Ngram, int]], reference_length: int
 ) -> list[float]:
     """Return matches and totals of 1- to 4-grams, and both lengths; the statistics add up over segments."""
-    pairs = zip(ngrams(tokens), reference_ngrams, strict=True)
-    matches = [float((ours & theirs).total()) for ours, theirs in pairs]
+    matches = [float(clipped_matches(tokens, counts, n)) for n, counts in enumerate(reference_ngrams, start=1)]
     totals = [float(max(len(tokens) - n, 0)) for n in range(4)]
     return [*matches, *totals, float(len(tokens)), float(reference_length)]
 
 
 def bleu(sums: Array) -> Array:
-    """Return BLEU (0 to 100) of summed statistics; orders above 1 get add-one smoothing, for small dev sets."""
+    """Return BLEU (0 to 100) of summed statistics; orders above 1 get add-one smoothing, for small dev sets.
+
+    sacreBLEU computes one score at a time. The search needs those of many weights at once, so this works on arrays.
+    """
     matches, totals = sums[..., :4] + [0, 1, 1, 1], sums[..., 4:8] + [0, 1, 1, 1]
     precision = np.log(np.maximum(matches, 1e-9) / np.maximum(totals, 1e-9)).mean(axis=-1)
     brevity = np.minimum(0, 1 - sums[..., 9] / np.maximum(sums[..., 8], 1))

@@ -10,15 +10,21 @@ from typing import Protocol, TypeAlias, overload
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields, Segment, Truth
+from mtloop.data.languages import common_tag
+from mtloop.text.messages import join_names
 
 Pair: TypeAlias = tuple[Segment, Truth]
+
+IN_OTHER_LANGUAGES, IN_OTHER_VARIETY = "in other languages", "in another variety"
+LANGUAGE_REASONS = frozenset({IN_OTHER_LANGUAGES, IN_OTHER_VARIETY})
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus(Sequence[Pair]):
-    """The pairs of a file in order, and the number of skipped units by reason.
+    """The pairs of a file in order, the number of skipped units by reason, and the languages of the texts.
 
-    A corpus is a stream: `for segment, truth in corpus`, `len(corpus)`, `corpus[0]`, `corpus[:100]`.
+    A corpus is a stream: `for segment, truth in corpus`, `len(corpus)`, `corpus[0]`, `corpus[:100]`. The languages are
+    those that the file declares, else the requested ones, else "".
 
     >>> corpus = Corpus((), {"fuzzy": 2, "untranslated": 5})
     >>> print(corpus)
@@ -29,6 +35,9 @@ class Corpus(Sequence[Pair]):
     skipped: Mapping[str, int] = field(default_factory=dict)
     rows: tuple[int, ...] = ()
     """The position of each pair in the file, counted from 1. Skipped units count too."""
+    path: Path | None = None
+    source_lang: str = ""
+    target_lang: str = ""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -46,13 +55,20 @@ class Corpus(Sequence[Pair]):
         return self.items[index]
 
     def __str__(self) -> str:
-        pairs = "1 pair" if len(self) == 1 else f"{len(self)} pairs"
-        return f"{pairs}, {skipped}" if (skipped := describe_skipped(self.skipped)) else pairs
+        return describe_reading(len(self), self.skipped)
+
+    @property
+    def skipped_message(self) -> str:
+        """A line for the user about skipped units, with the file name; empty if there are none."""
+        return skipped_message(self.path, len(self), self.skipped)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """The input of a reader. The reader counts skipped units in `skipped`, by reason, and lists kept rows in `rows`."""
+    """The input of a reader. The reader counts skipped units in `skipped`, by reason, and lists kept rows in `rows`.
+
+    `languages` collects the tags of the pairs, `other_languages` those of units that were skipped for their language.
+    """
 
     path: Path
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -60,6 +76,13 @@ class ReadRequest:
     target_lang: str | None = None
     skipped: Counter[str] = field(default_factory=Counter)
     rows: list[int] = field(default_factory=list)
+    languages: set[tuple[str, str]] = field(default_factory=set)
+    other_languages: dict[str, None] = field(default_factory=dict)
+
+    def read_languages(self) -> tuple[str, str]:
+        """The languages of the pairs so far: those of the file, else the requested ones, else ""."""
+        sources, targets = zip(*self.languages, strict=True) if self.languages else ((), ())
+        return common_tag(sources) or self.source_lang or "", common_tag(targets) or self.target_lang or ""
 
 
 class Reader(Protocol):
@@ -70,13 +93,17 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TranslationUnit:
-    """A translation unit of a file. `skip_reason` is the reason why it cannot become a pair (empty: it can)."""
+    """A translation unit of a file. `skip_reason` is the reason why it cannot become a pair (empty: it can).
+
+    `languages` are the tags of source and target ("": unknown); of a unit in other languages, all its tags.
+    """
 
     source: str
     target: str
     context: Fields = field(default_factory=dict)
     skip_reason: str = ""
     id: str = ""
+    languages: tuple[str, ...] = ("", "")
 
 
 def to_pairs(units: Iterable[TranslationUnit], request: ReadRequest) -> Iterator[Pair]:
@@ -89,12 +116,15 @@ def to_pairs(units: Iterable[TranslationUnit], request: ReadRequest) -> Iterator
     for number, unit in enumerate(units, start=1):
         if reason := unit.skip_reason or _missing_text(unit):
             request.skipped[reason] += 1
+            if reason in LANGUAGE_REASONS:
+                request.other_languages.update(dict.fromkeys(filter(None, unit.languages)))
             continue
         found = True
         request.rows.append(number)
+        request.languages.add((unit.languages[0], unit.languages[1]))
         yield Segment(unit.id or str(number), unit.source, unit.context), Truth((unit.target,))
     if not found:
-        raise InputError(_no_pairs(request.skipped), path=request.path)
+        raise InputError(_no_pairs(request), path=request.path)
 
 
 def describe_skipped(skipped: Mapping[str, int]) -> str:
@@ -103,12 +133,30 @@ def describe_skipped(skipped: Mapping[str, int]) -> str:
     return f"{sum(skipped.values())} skipped ({reasons})" if reasons else ""
 
 
+def describe_reading(pairs: int, skipped: Mapping[str, int]) -> str:
+    """Return a text with the numbers of pairs and of skipped units."""
+    text = "1 pair" if pairs == 1 else f"{pairs} pairs"
+    return f"{text}, {described}" if (described := describe_skipped(skipped)) else text
+
+
+def skipped_message(path: Path | None, pairs: int, skipped: Mapping[str, int]) -> str:
+    """Return a line for the user about skipped units, with the file name; empty if there are none.
+
+    >>> skipped_message(Path("de.po"), 310, {"untranslated": 49})
+    'de.po: 310 pairs, 49 skipped (49 untranslated)'
+    """
+    return f"{path}: {describe_reading(pairs, skipped)}" if skipped else ""
+
+
 def _missing_text(unit: TranslationUnit) -> str:
     if not unit.source.strip():
         return "empty source"
     return "" if unit.target.strip() else "untranslated"
 
 
-def _no_pairs(skipped: Mapping[str, int]) -> str:
-    details = describe_skipped(skipped) or "the file has no units"
+def _no_pairs(request: ReadRequest) -> str:
+    details = describe_skipped(request.skipped) or "the file has no units"
+    if request.other_languages:
+        names = join_names(request.other_languages)
+        return f"no translated pair found: {details}; the file has: {names}; choose with --source-lang, --target-lang"
     return f"no translated pair found: {details}; expected at least one unit with a source and a target"

@@ -9,12 +9,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.types import Fields
 from mtloop.data.formats.corpus import Pair, ReadRequest, TranslationUnit, to_pairs
+from mtloop.data.languages import LanguageChoice, closeness, is_tag, normalise_tag
 from mtloop.text.files import MAX_LINE_BYTES, format_suffix, iter_lines
 from mtloop.text.messages import join_names
 
@@ -31,7 +33,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DelimitedTable:
     """A header, and rows of (line number, cells). The line number is that of the first line of the row."""
 
     path: Path
@@ -50,20 +52,26 @@ class Table:
         raise InputError(message, path=self.path, line=1)
 
 
-def open_table(path: str | Path) -> Table:
+def open_table(path: str | Path) -> DelimitedTable:
     """Open a table. The header is read immediately, the rows are read lazily."""
     path = Path(path)
     rows = _csv(path) if format_suffix(path) == ".csv" else _tsv(path)
     _, header = next(rows, (0, None))
     if header is None:
         raise InputError("the table has no header line", path=path)
-    return Table(path, tuple(header), _check_widths(rows, header, path))
+    return DelimitedTable(path, tuple(header), _check_widths(rows, header, path))
 
 
 def read_table(request: ReadRequest) -> Iterator[Pair]:
-    """Return the pairs of a table. Columns are found by `request.columns`, else by their default names (`ROLES`)."""
+    """Return the pairs of a table.
+
+    Columns are found by `request.columns`, else by their default names (`ROLES`), else by the requested languages.
+    """
     table = open_table(request.path)
-    return to_pairs(_units(table, _column_indices(table, request.columns)), request)
+    by_language = _columns_by_language(table, request)
+    indices = _column_indices(table, by_language | dict(request.columns))
+    languages = normalise_tag(by_language.get("source", "")), normalise_tag(by_language.get("target", ""))
+    return to_pairs(_units(table, indices, languages), request)
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -89,26 +97,37 @@ def _role(role: str) -> str:
     return role
 
 
-def _column_indices(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
+def _columns_by_language(table: DelimitedTable, request: ReadRequest) -> dict[str, str]:
+    """The names of columns such as "en" and "de-DE", for roles that neither the request nor a default name decides."""
+    tags = [name for name in table.header if is_tag(name) and name not in ROLES]
+    found: dict[str, str] = {}
+    for role, language in (("source", request.source_lang), ("target", request.target_lang)):
+        decided = role in request.columns or set(ROLES[role]) & set(table.header)
+        if language and not decided and any(map(LanguageChoice(language).matches, tags)):
+            found[role] = max(tags, key=partial(closeness, language))
+    return found
+
+
+def _column_indices(table: DelimitedTable, columns: Mapping[str, str]) -> dict[str, int]:
     requested = {_role(role): name for role, name in columns.items()}
     indices = {role: _column_index(table, role, requested.get(role)) for role in ROLES}
     return {role: index for role, index in indices.items() if index is not None}
 
 
-def _column_index(table: Table, role: str, name: str | None) -> int | None:
+def _column_index(table: DelimitedTable, role: str, name: str | None) -> int | None:
     names = ROLES[role] if name is None else (name,)
     absent = name == "" or (name is None and not set(names) & set(table.header))
     return None if absent and role not in ("source", "target") else table.index(*names)
 
 
-def _units(table: Table, indices: Mapping[str, int]) -> Iterator[TranslationUnit]:
+def _units(table: DelimitedTable, indices: Mapping[str, int], languages: tuple[str, str]) -> Iterator[TranslationUnit]:
     seen: dict[str, int] = {}
     for line, cells in table.rows:
         row = {role: cells[index] for role, index in indices.items()}
         if "id" in row:
             _check_id(row["id"], seen, table.path, line)
         context: Fields = {role: row[role] for role in ("document", "mt") if role in row}
-        yield TranslationUnit(row["source"], row["target"], context, id=row.get("id", ""))
+        yield TranslationUnit(row["source"], row["target"], context, id=row.get("id", ""), languages=languages)
 
 
 def _check_id(name: str, seen: dict[str, int], path: Path, line: int) -> None:

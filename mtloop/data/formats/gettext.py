@@ -19,8 +19,9 @@ from translate.storage.pypo import pofile
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
-from mtloop.data.formats.corpus import Pair, ReadRequest, TranslationUnit, to_pairs
+from mtloop.data.formats.corpus import IN_OTHER_LANGUAGES, Pair, ReadRequest, TranslationUnit, to_pairs
 from mtloop.data.formats.parsing import parser_errors
+from mtloop.data.languages import LanguageChoice, is_tag, normalise_tag
 from mtloop.text.files import read_bytes
 
 PluralRule: TypeAlias = Callable[[int], int]
@@ -28,6 +29,8 @@ PluralRule: TypeAlias = Callable[[int], int]
 _HEADER_SIZE = 1 << 16
 _CHARSET = re.compile(rb'^(?![ \t]*#).*content-type:.*charset=\s*([^\s\\"]+)', re.IGNORECASE | re.MULTILINE)
 _LINE_NUMBER = re.compile(r":\d+$")
+_LANGUAGES = ("X-Source-Language", "Language")
+"""The header fields with the languages of source and target. The first one is rare: sources are usually English."""
 
 
 def read_po(request: ReadRequest) -> Iterator[Pair]:
@@ -36,7 +39,7 @@ def read_po(request: ReadRequest) -> Iterator[Pair]:
     with parser_errors(request.path, "PO"):
         catalogue = pofile()
         catalogue.parse(content)
-        units = list(_units(catalogue))
+        units = list(_units(catalogue, request))
     return to_pairs(units, request)
 
 
@@ -47,7 +50,7 @@ def read_mo(request: ReadRequest) -> Iterator[Pair]:
         _check_tables(content)
         catalogue = mofile()
         catalogue.parse(content)
-        units = list(_units(catalogue))
+        units = list(_units(catalogue, request))
     return to_pairs(units, request)
 
 
@@ -85,15 +88,29 @@ def _check_tables(content: bytes) -> None:
         raise ValueError("texts that overlap")
 
 
-def _units(catalogue: Any) -> Iterator[TranslationUnit]:
+def _units(catalogue: Any, request: ReadRequest) -> Iterator[TranslationUnit]:
     rule = _plural_rule(catalogue.getheaderplural()[1])
+    languages = _languages(catalogue)
+    other = "" if _has_languages(languages, request) else IN_OTHER_LANGUAGES
     for entry in catalogue.units:
         if entry.isheader() or entry.isblank():
             continue
         reason = "obsolete" if entry.isobsolete() else "fuzzy" if entry.isfuzzy() else ""
         context = _context(entry)
         for source, target, form_reason in _forms(_strings(entry.source), _strings(entry.target), rule):
-            yield TranslationUnit(source, target, context, reason or form_reason)
+            yield TranslationUnit(source, target, context, other or reason or form_reason, languages=languages)
+
+
+def _languages(catalogue: Any) -> tuple[str, str]:
+    """The languages that the header declares; "" for one that is absent or not a language tag."""
+    header = catalogue.parseheader()
+    source, target = (str(header.get(name, "")).partition(".")[0] for name in _LANGUAGES)
+    return normalise_tag(source) if is_tag(source) else "", normalise_tag(target) if is_tag(target) else ""
+
+
+def _has_languages(languages: tuple[str, str], request: ReadRequest) -> bool:
+    wanted = zip((request.source_lang, request.target_lang), languages, strict=True)
+    return all(not (lang and tag) or LanguageChoice(lang).matches(tag) for lang, tag in wanted)
 
 
 def _forms(sources: list[str], targets: list[str], rule: PluralRule) -> Iterable[tuple[str, str, str]]:

@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from mtloop.core.errors import InputError
-from mtloop.data.formats.corpus import Corpus, Pair, Reader, ReadRequest
+from mtloop.core.log import logger
+from mtloop.data.formats.corpus import Corpus, Pair, Reader, ReadRequest, skipped_message
 from mtloop.data.formats.delimited import read_table
 from mtloop.text.files import DECOMPRESSORS, format_suffix
 
@@ -46,11 +47,11 @@ def read(
     """Read the pairs of a file with the reader for its suffix (`READERS`). Decompress .gz, .xz and .zst.
 
     `columns` maps roles to the columns of a table: `{"source": "English", "target": "German"}`. The languages select
-    the pairs of a TMX or XLIFF file; other formats ignore them.
+    the texts of a file that has several languages. A table may name its columns by language.
     """
     request = ReadRequest(Path(path), columns or {}, source_lang, target_lang)
     items = tuple(_reader(request.path)(request))
-    return Corpus(items, dict(request.skipped), tuple(request.rows))
+    return Corpus(items, dict(request.skipped), tuple(request.rows), request.path, *request.read_languages())
 
 
 def stream(
@@ -60,9 +61,28 @@ def stream(
     source_lang: str | None = None,
     target_lang: str | None = None,
 ) -> Iterator[Pair]:
-    """Like `read`, but yield the pairs one at a time. Tables and TMX files are never loaded into memory as a whole."""
+    """Like `read`, but yield the pairs one at a time. Tables and TMX files are never loaded into memory as a whole.
+
+    A warning about skipped units is logged after the last pair.
+    """
     request = ReadRequest(Path(path), columns or {}, source_lang, target_lang)
-    return _reader(request.path)(request)
+    return _with_warning(_reader(request.path)(request), request)
+
+
+def declared_languages(
+    path: str | Path, *, source_lang: str | None = None, target_lang: str | None = None
+) -> tuple[str, str]:
+    """Return the languages of the first pair: those of the file, else the requested ones, else ""."""
+    request = ReadRequest(Path(path), {}, source_lang, target_lang)
+    if _reader(request.path) is not read_table:  # a table declares no languages
+        next(_reader(request.path)(request), None)
+    return request.read_languages()
+
+
+def _with_warning(pairs: Iterator[Pair], request: ReadRequest) -> Iterator[Pair]:
+    yield from pairs
+    if request.skipped:
+        logger.warning(skipped_message(request.path, len(request.rows), request.skipped))
 
 
 def _reader(path: Path) -> Reader:

@@ -2,22 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lxml import etree
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
-from mtloop.data.formats.corpus import Pair, ReadRequest, TranslationUnit, to_pairs
+from mtloop.data.formats.corpus import (
+    IN_OTHER_LANGUAGES,
+    IN_OTHER_VARIETY,
+    Pair,
+    ReadRequest,
+    TranslationUnit,
+    to_pairs,
+)
 from mtloop.data.formats.xml_text import check_root, local_name, plain_text, xml_errors
-from mtloop.data.languages import closeness, closest
+from mtloop.data.languages import (
+    EQUAL,
+    GENERAL,
+    LanguageChoice,
+    closeness,
+    closest_pair,
+    language_of,
+    normalise_tag,
+)
 from mtloop.text.files import open_bytes
 from mtloop.text.messages import join_names
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 DOCUMENT_PROPERTIES = frozenset({"document", "file", "filename"})
 """TMX has no documents. Some tools write the document name into a `<prop>` of one of these types."""
+
+
+@dataclass(frozen=True, slots=True)
+class TmxLanguages:
+    """The languages of a file: the header's source language ("": none), how many texts each tag has, in order of first
+    appearance, and the languages that come first in units with several texts."""
+
+    path: Path
+    header: str
+    tags: Counter[str]
+    first: frozenset[str]
+
+    def choose(self, source: str | None, target: str | None) -> tuple[LanguageChoice, LanguageChoice]:
+        """Return the languages to read. Varieties count as one language, unless the user names one of them."""
+        chosen = LanguageChoice(source) if source else self._source(target)
+        return chosen, LanguageChoice(target) if target else self._other(chosen.tag, "target")
+
+    def _source(self, target: str | None) -> LanguageChoice:
+        """The language of the header, else the only language besides the target, else the one that comes first."""
+        if self.header and not (target and closeness(target, self.header) >= GENERAL):
+            if language_of(self.header) in map(language_of, self.tags):
+                return LanguageChoice(self.header, any_variety=True)
+            raise self._ambiguous(f"no text is in {self.header}, the source language of the header", "source")
+        if target:
+            return self._other(target, "source")
+        if len(self.first) == 1:
+            return self._any_variety(*self.first)
+        raise self._ambiguous("the header has no source language", "source")
+
+    def _other(self, tag: str, option: str) -> LanguageChoice:
+        """The only language besides that of a tag, or the only other variety if all texts are in one language."""
+        others = {language_of(found) for found in self.tags} - {language_of(tag)}
+        if len(others) == 1:
+            return self._any_variety(*others)
+        varieties = [found for found in self.tags if closeness(tag, found) != EQUAL]
+        if not others and len(varieties) == 1:
+            return LanguageChoice(varieties[0])
+        raise self._ambiguous(f"expected one language besides {tag}", option)
+
+    def _any_variety(self, language: str) -> LanguageChoice:
+        """The most frequent variety of a language, with all others."""
+        frequent = max((tag for tag in self.tags if language_of(tag) == language), key=lambda tag: self.tags[tag])
+        return LanguageChoice(frequent, any_variety=True)
+
+    def _ambiguous(self, problem: str, option: str) -> InputError:
+        found = join_names(self.tags) or "no texts"
+        return InputError(f"{problem}; the file has: {found}; choose one with --{option}-lang", path=self.path)
 
 
 def read_tmx(request: ReadRequest) -> Iterator[Pair]:
@@ -27,53 +91,47 @@ def read_tmx(request: ReadRequest) -> Iterator[Pair]:
     them, the file is read one additional time.
     """
     check_root(request.path, "tmx")
-    source, target = _languages(request)
+    if request.source_lang and request.target_lang:
+        source, target = LanguageChoice(request.source_lang), LanguageChoice(request.target_lang)
+    else:
+        source, target = _find_languages(request.path).choose(request.source_lang, request.target_lang)
     return to_pairs(_units(request.path, source, target), request)
 
 
-def _languages(request: ReadRequest) -> tuple[str, str]:
-    if request.source_lang and request.target_lang:
-        return request.source_lang, request.target_lang
-    header, found = _find_languages(request.path)
-    choices = join_names(found) or "none"
-    source = request.source_lang or header
-    if not source:
-        raise InputError(f"the header has no source language; choose one of: {choices}", path=request.path)
-    others = [language for language in found if not closeness(source, language)]
-    if not request.target_lang and len(others) != 1:
-        message = f"expected one language besides {source!r}; choose the target language from: {choices}"
-        raise InputError(message, path=request.path)
-    return source, request.target_lang or others[0]
-
-
-def _find_languages(path: Path) -> tuple[str, list[str]]:
-    """Return the source language of the header ("" if none), and all languages, each in its first spelling."""
-    header = ""
-    found: dict[str, str] = {}
+def _find_languages(path: Path) -> TmxLanguages:
+    header, tags, first = "", Counter[str](), set[str]()
     for element in _elements(path):
         if local_name(element) == "header":
-            header = str(element.get("srclang", "")).replace("*all*", "")
-        for language, _ in _variants(element):
-            found.setdefault(language.replace("_", "-").lower(), language)
-    return header, list(found.values())
+            header = normalise_tag(str(element.get("srclang", "")).replace("*all*", ""))
+        found = [tag for tag, _ in _variants(element) if tag]
+        tags.update(found)
+        first.update(map(language_of, found[:1] if len(found) > 1 else ()))
+    return TmxLanguages(path, header, tags, frozenset(first))
 
 
-def _units(path: Path, source: str, target: str) -> Iterator[TranslationUnit]:
+def _units(path: Path, source: LanguageChoice, target: LanguageChoice) -> Iterator[TranslationUnit]:
     for element in _elements(path):
         if local_name(element) == "tu":
             variants = list(_variants(element))
-            original, translation = closest(source, variants), closest(target, variants)
-            if original is None or translation is None or original is translation:
-                yield TranslationUnit("", "", skip_reason="in other languages")
+            pair = closest_pair(source, target, variants)
+            if pair is None:
+                tags = tuple(tag for tag, _ in variants)
+                yield TranslationUnit("", "", skip_reason=_language_reason(tags, source, target), languages=tags)
             else:
-                yield TranslationUnit(plain_text(original, path), plain_text(translation, path), _context(element))
+                original, translation = (plain_text(segment, path) for _, segment in pair)
+                yield TranslationUnit(original, translation, _context(element), languages=(pair[0][0], pair[1][0]))
+
+
+def _language_reason(tags: Sequence[str], *choices: LanguageChoice) -> str:
+    has_both = all(any(closeness(choice.tag, tag) for tag in tags) for choice in choices)
+    return IN_OTHER_VARIETY if has_both and len(tags) > 1 else IN_OTHER_LANGUAGES
 
 
 def _variants(unit: etree._Element) -> Iterator[tuple[str, etree._Element]]:
     for variant in unit.iterchildren("{*}tuv"):
         language = variant.get(XML_LANG) or variant.get("lang") or ""
         for segment in variant.iterchildren("{*}seg"):
-            yield str(language), segment
+            yield normalise_tag(str(language)), segment
 
 
 def _context(unit: etree._Element) -> Fields:

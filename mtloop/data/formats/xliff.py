@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,23 @@ from translate.storage.xliff2 import Xliff2File
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
-from mtloop.data.formats.corpus import Pair, ReadRequest, TranslationUnit, to_pairs
+from mtloop.data.formats.corpus import (
+    IN_OTHER_LANGUAGES,
+    IN_OTHER_VARIETY,
+    Pair,
+    ReadRequest,
+    TranslationUnit,
+    to_pairs,
+)
 from mtloop.data.formats.parsing import parser_errors
 from mtloop.data.formats.xml_text import check_root, plain_text, xml_errors
-from mtloop.data.languages import closeness
+from mtloop.data.languages import LanguageChoice, closeness, language_of, normalise_tag
 from mtloop.text.files import read_bytes
+from mtloop.text.messages import join_names
 
 _WHITESPACE = re.compile("[ \t\r\n]+")
 _LANGUAGES = (("source-language", "srcLang"), ("target-language", "trgLang"))
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
@@ -30,7 +39,9 @@ def read_xliff(request: ReadRequest) -> Iterator[Pair]:
     content = read_bytes(request.path)
     with parser_errors(request.path, "XLIFF"), xml_errors(request.path):
         entries = list(parse(content).units)
-    return to_pairs((_unit(entry, request) for entry in entries), request)
+    units = [_unit(entry, request) for entry in entries]
+    _check_one_pair(units, request)
+    return to_pairs(units, request)
 
 
 def _parser_for(root: Mapping[str, str], path: Path) -> Callable[[bytes], Any]:
@@ -49,24 +60,45 @@ def _unit(entry: Any, request: ReadRequest) -> TranslationUnit:
     file = next(entry.xmlelement.iterancestors("{*}file"), None)
     document = "" if file is None else file.get("original") or file.get("id") or ""
     context: Fields = {"document": document} if document else {}
-    return TranslationUnit(source, target, context, _skip_reason(entry, bool(target), request))
+    languages = _languages(entry)
+    fixed = "" if entry.istranslatable() else "not to be translated"
+    reason = fixed or _language_reason(languages, request) or ("fuzzy" if target and _is_unconfirmed(entry) else "")
+    return TranslationUnit(source, target, context, reason, languages=languages)
 
 
-def _skip_reason(entry: Any, has_target: bool, request: ReadRequest) -> str:
-    if not entry.istranslatable():
-        return "not to be translated"
-    if not _has_languages(entry.xmlelement, request):
-        return "in other languages"
+def _is_unconfirmed(entry: Any) -> bool:
     elements = (entry.xmlelement, *entry.xmlelement.iterchildren("{*}target"))
     states = [element.get("state", "") for element in elements]
-    unconfirmed = any(state in ("new", "initial") or state.startswith("needs-") for state in states)
-    return "fuzzy" if unconfirmed and has_target else ""
+    return any(state in ("new", "initial") or state.startswith("needs-") for state in states)
 
 
-def _has_languages(element: etree._Element, request: ReadRequest) -> bool:
-    """Whether the unit has the requested languages. A language missing in the request or in the file always matches."""
-    wanted = zip((request.source_lang, request.target_lang), _LANGUAGES, strict=True)
-    return all(not lang or closeness(lang, _inherited(element, *names) or lang) for lang, names in wanted)
+def _languages(entry: Any) -> tuple[str, str]:
+    """The languages of a unit: those of the texts (xml:lang), else those of the enclosing elements, else ""."""
+    texts = (entry.source_dom, entry.target_dom)
+    own = ("" if element is None else str(element.get(_XML_LANG, "")) for element in texts)
+    source, target = (
+        normalise_tag(tag or _inherited(entry.xmlelement, *names)) for tag, names in zip(own, _LANGUAGES, strict=True)
+    )
+    return source, target
+
+
+def _language_reason(languages: tuple[str, str], request: ReadRequest) -> str:
+    """The reason to skip a unit in other languages. A language missing in the request or in the file always matches."""
+    wanted = zip((request.source_lang, request.target_lang), languages, strict=True)
+    known = [(lang, tag) for lang, tag in wanted if lang and tag]
+    if all(LanguageChoice(lang).matches(tag) for lang, tag in known):
+        return ""
+    return IN_OTHER_VARIETY if all(closeness(lang, tag) for lang, tag in known) else IN_OTHER_LANGUAGES
+
+
+def _check_one_pair(units: Sequence[TranslationUnit], request: ReadRequest) -> None:
+    """Raise InputError if the file has several source or target languages and none was requested."""
+    usable = [unit.languages for unit in units if unit.target.strip() and not unit.skip_reason]
+    for side, option in enumerate(("source", "target")):
+        tags = dict.fromkeys(languages[side] for languages in usable if languages[side])
+        if len({language_of(tag) for tag in tags}) > 1:
+            message = f"several {option} languages ({join_names(tags)}); choose one with --{option}-lang"
+            raise InputError(message, path=request.path)
 
 
 def _inherited(element: etree._Element, *attributes: str) -> str:

@@ -26,8 +26,16 @@ def find_model(name: str) -> Path:
 def _embedded(name: str) -> Path:
     package = EMBEDDED[name]
     if find_spec(package) is None:
-        raise InputError(f"model {name!r} is not installed; run: pip install ./models/{name}")
+        raise InputError(f"model {name!r} is not installed; {_install_hint(name)}")
     return Path(str(files(package)))
+
+
+def _install_hint(name: str) -> str:
+    """How to get the model: from the clone of the repository that this code is in, else without one."""
+    folder = Path(__file__).parents[3] / "models" / name
+    if folder.is_dir():
+        return f"run: pip install '{folder}'"
+    return f"it is the package mtloop-{name}; without it, use the hub's Helsinki-NLP/opus-mt-{name} as the model"
 
 
 def _from_hub(name: str) -> Path:

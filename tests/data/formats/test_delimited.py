@@ -32,6 +32,33 @@ def test_named_columns(write) -> None:
     assert list(read(path, columns=columns)) == [(Segment("s1", "Save.", {"document": "help"}), Truth(("Sichern.",)))]
 
 
+def test_columns_named_by_language(write) -> None:
+    path = write("a.tsv", "id\ten_US\tde\tde-AT\n7\tSave.\tSichern.\tSpeichern.\n")
+    corpus = read(path, source_lang="en", target_lang="de-AT")
+    assert list(corpus) == [(Segment("7", "Save."), Truth(("Speichern.",)))]
+    assert (corpus.source_lang, corpus.target_lang) == ("en-US", "de-AT")
+    assert read(path, source_lang="en", target_lang="de")[0][1] == Truth(("Sichern.",))
+    with pytest.raises(InputError, match="no column 'target' or 'post_edit'; the file has: id, en_US, de, de-AT"):
+        read(path, source_lang="en", target_lang="fr")
+
+
+def test_named_and_default_columns_go_before_languages(write) -> None:
+    path = write("a.tsv", "source\ten\tde\tother\nSave.\tno\tno\tSichern.\n")
+    corpus = read(path, columns={"target": "other"}, source_lang="en", target_lang="de")
+    assert [(segment.source, truth.references[0]) for segment, truth in corpus] == [("Save.", "Sichern.")]
+    assert (corpus.source_lang, corpus.target_lang) == ("en", "de")  # the user's words
+    assert read(path, columns={"target": "other"}).source_lang == ""
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.tuples(st.sampled_from(["", " ", "Save."]), st.sampled_from(["", "Ja."])), max_size=8))
+def test_no_row_is_lost_without_a_word(rows: list[tuple[str, str]], write) -> None:
+    path = write("a.tsv", "".join(f"{s}\t{t}\n" for s, t in [("source", "target"), ("Close.", "Zu."), *rows]))
+    corpus = read(path)
+    assert len(corpus) + sum(corpus.skipped.values()) == len(rows) + 1
+    assert len(corpus) == 1 + rows.count(("Save.", "Ja."))
+
+
 def test_ids_must_be_unique(write) -> None:
     path = write("a.tsv", "id\tsource\ttarget\nx\tSave.\tSichern.\nx\tUndo.\tZurück.\n")
     with pytest.raises(InputError, match=f"^{path}:3: id 'x' is already used on line 2; to use row numbers as ids"):

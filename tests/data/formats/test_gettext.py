@@ -6,6 +6,8 @@ import struct
 
 import pytest
 from helpers.file_samples import PAIRS, mo, po
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment, Truth
@@ -171,3 +173,45 @@ def test_mo_refused(content: bytes, message: str, write) -> None:
     path = write("a.mo", content)
     with pytest.raises(InputError, match=f"^{path}: not readable as MO: .*{message}"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "languages"),
+    [
+        ("Language: de_AT", ("", "de-AT")),
+        ("Language: sr@latin", ("", "sr-latin")),
+        ("X-Source-Language: en-GB\nLanguage: de_DE.UTF-8", ("en-GB", "de-DE")),
+        ("Language: ", ("", "")),
+        ("Language: German", ("", "")),
+        ("", ("", "")),
+    ],
+)
+def test_languages_of_the_header(header: str, languages: tuple[str, str], write) -> None:
+    lines = "".join(f'"{line}\\n"\n' for line in header.split("\n") if line)
+    for path in (write("a.po", po(header=lines)), write("a.mo", mo(header=header + "\n" if header else ""))):
+        corpus = read(path)
+        assert (corpus.source_lang, corpus.target_lang) == languages
+
+
+def test_a_catalogue_in_another_language_is_refused(write) -> None:
+    path = write("a.po", po(header='"Language: it\\n"\n'))
+    with pytest.raises(
+        InputError, match=r"3 skipped \(3 in other languages\); the file has: it; choose with --source-lang"
+    ):
+        read(path, target_lang="de")
+    assert len(read(path, source_lang="en", target_lang="it-IT")) == len(PAIRS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(flags=st.lists(st.sampled_from(["translated", "fuzzy", "untranslated", "obsolete"]), min_size=1, max_size=12))
+def test_no_message_is_lost_without_a_word(flags: list[str], write) -> None:
+    mark = {"fuzzy": "#, fuzzy\n", "obsolete": "#~ "}
+    entries = "".join(
+        f'{mark.get(flag, "")}msgid "Save {number}"\n{mark[flag] if flag == "obsolete" else ""}'
+        f'msgstr "{"" if flag == "untranslated" else "Sichern"}"\n\n'
+        for number, flag in enumerate(flags)
+    )
+    path = write("a.po", po(entries + 'msgid "Close"\nmsgstr "Zu"\n'))
+    corpus = read(path)
+    assert len(corpus) == 1 + flags.count("translated")
+    assert corpus.skipped == {flag: flags.count(flag) for flag in set(flags) - {"translated"}}

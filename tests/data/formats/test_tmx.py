@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 from helpers.file_samples import PAIRS, bomb, tmx, tu
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment, Truth
 from mtloop.data import read, stream
 from mtloop.data.formats.tmx import _elements
+from mtloop.data.languages import GENERAL, closeness
 
 INLINE = """<tu><tuv xml:lang="en"><seg>Press <bpt i="1" x="1">&lt;b&gt;</bpt><hi>Save</hi><ept i="1">&lt;/b&gt;</ept
 > or <ph x="2">{0}<sub>a tooltip</sub></ph>F2<it pos="end">\\i0</it><!-- a remark --><ut>{f1}</ut>.</seg></tuv>
@@ -57,7 +60,7 @@ def test_languages(languages: dict[str, str], pair: tuple[str, str], write) -> N
 
 def test_more_than_two_languages(write) -> None:
     path = write("a.tmx", tmx(tu(en="Save.", de="Sichern.") + tu(EN_us="Undo.", fr="Annuler.")))
-    message = "expected one language besides 'en'; choose the target language from: en, de, EN-us, fr"
+    message = "expected one language besides en; the file has: en, de, en-US, fr; choose one with --target-lang"
     with pytest.raises(InputError, match=f"^{path}: {message}$"):
         read(path)
     corpus = read(path, target_lang="fr")
@@ -65,17 +68,120 @@ def test_more_than_two_languages(write) -> None:
     assert corpus.skipped == {"in other languages": 1}
 
 
+def unit(*variants: tuple[str, str]) -> str:
+    return "<tu>" + "".join(f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in variants) + "</tu>"
+
+
+OMEGAT = (
+    'creationtool="OmegaT" o-tmf="OmegaT TMX" segtype="sentence" adminlang="EN-US" srclang="{}" datatype="plaintext"'
+)
+TRADOS = 'creationtool="SDL Language Platform" o-tmf="SDL TM8 Format" segtype="sentence" adminlang="en-US" srclang="{}"'
+MEMOQ = 'creationtool="MemoQ" o-tmf="MemoQTM" segtype="sentence" adminlang="en-us" srclang="{}" datatype="unknown"'
+
+
+@pytest.mark.parametrize(
+    ("header", "units", "languages"),
+    [
+        (OMEGAT.format("EN-US"), [("EN-US", "DE"), ("en", "de-DE")], ("en", "de")),
+        (TRADOS.format("en-US"), [("en-US", "de-DE"), ("en-GB", "de-AT")], ("en", "de")),
+        (MEMOQ.format("en-us"), [("en-us", "pt-br"), ("en-us", "pt-pt")], ("en-US", "pt")),
+        (TRADOS.format("de-CH"), [("en-US", "de-DE"), ("en", "de")], ("de", "en")),
+        (TRADOS.format("*all*"), [("en-US", "de-DE"), ("en-GB", "de-DE")], ("en", "de-DE")),
+        ("", [("eng", "deu"), ("en", "de")], ("en", "de")),
+        (TRADOS.format("en-US"), [("en-US", "en-GB"), ("en-US", "en-GB")], ("en-US", "en-GB")),
+    ],
+)
+def test_varieties_of_a_language_count_as_one(
+    header: str, units: list[tuple[str, str]], languages: tuple[str, str], write
+) -> None:
+    body = "".join(unit((one, one), (two, two)) for one, two in units)
+    corpus = read(write("a.tmx", tmx(body, header=header)))
+    assert (len(corpus), corpus.skipped) == (len(units), {})
+    assert (corpus.source_lang, corpus.target_lang) == languages
+
+
+def test_the_closest_variety_of_each_unit_is_read(write) -> None:
+    body = unit(("en-GB", "Colour"), ("en-US", "Color"), ("de", "Farbe")) + unit(("en-GB", "Grey"), ("de-AT", "Grau"))
+    path = write("a.tmx", tmx(body, header='srclang="en-US"'))
+    assert [segment.source for segment, _ in read(path)] == ["Color", "Grey"]
+    assert [segment.source for segment, _ in read(path, source_lang="en", target_lang="de")] == ["Colour", "Grey"]
+
+
+def test_a_named_variety_excludes_the_others(write) -> None:
+    body = unit(("en", "Save."), ("pt-BR", "Salvar.")) + unit(("en", "Undo."), ("pt-PT", "Anular."))
+    path = write("a.tmx", tmx(body + unit(("en", "Close."), ("pt", "Fechar."))))
+    corpus = read(path, target_lang="pt-BR")
+    assert [truth.references[0] for _, truth in corpus] == ["Salvar.", "Fechar."]
+    assert corpus.skipped == {"in another variety": 1}
+    assert corpus.skipped_message == f"{path}: 2 pairs, 1 skipped (1 in another variety)"
+
+
+def test_a_variety_is_not_paired_with_itself(write) -> None:
+    path = write("a.tmx", tmx(unit(("en-GB", "Colour"), ("en-US", "Color"))))
+    for source, target, pair in (("en", "en-GB", ("Color", "Colour")), ("en-GB", "en", ("Colour", "Color"))):
+        segment, truth = read(path, source_lang=source, target_lang=target)[0]
+        assert (segment.source, truth.references[0]) == pair
+
+
 @pytest.mark.parametrize("header", ['srclang="*all*"', ""])
-def test_no_source_language(header: str, write) -> None:
+def test_no_source_language_in_the_header(header: str, write) -> None:
     path = write("a.tmx", tmx(header=header))
-    with pytest.raises(InputError, match="the header has no source language; choose one of: en, de"):
+    assert (read(path).source_lang, read(path, target_lang="en").source_lang) == ("en", "de")
+    mixed = write("b.tmx", tmx(tu(en="Save.", de="Sichern.") + tu(de="Weg.", en="Away."), header=header))
+    message = "the header has no source language; the file has: en, de; choose one with --source-lang"
+    with pytest.raises(InputError, match=f"^{mixed}: {message}$"):
+        read(mixed)
+    assert [segment.source for segment, _ in read(mixed, target_lang="de")] == ["Save.", "Away."]
+
+
+def test_a_header_with_a_language_that_no_text_has(write) -> None:
+    path = write("a.tmx", tmx(tu(de="Sichern.", fr="Sauver."), header='srclang="en-US"'))
+    with pytest.raises(
+        InputError, match="no text is in en-US, the source language of the header; the file has: de, fr"
+    ):
         read(path)
-    assert len(read(path, source_lang="en")) == len(PAIRS)
+    assert read(path, source_lang="fr").target_lang == "de"
 
 
 def test_a_missing_language(write) -> None:
-    with pytest.raises(InputError, match="no translated pair found: 3 skipped \\(3 in other languages\\)"):
+    message = (
+        "no translated pair found: 3 skipped \\(3 in other languages\\); the file has: en, de; choose with --source"
+    )
+    with pytest.raises(InputError, match=message):
         read(write("a.tmx", tmx()), target_lang="fr")
+
+
+def test_a_language_that_is_not_the_only_one(write) -> None:
+    with pytest.raises(
+        InputError, match="expected one language besides en; the file has: en; choose one with --target"
+    ):
+        read(write("a.tmx", tmx(tu(en="Save."))))
+
+
+tags = st.sampled_from(["en", "en-US", "EN_GB", "de", "de-DE", "DE-at", "pt-BR", "pt-PT", "fr", ""])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    units=st.lists(st.lists(tags, max_size=4), min_size=1, max_size=8),
+    header=st.sampled_from(["en", "en-US", "de-CH", "*all*", ""]),
+    source=st.sampled_from([None, "en", "en-US", "pt"]),
+    target=st.sampled_from([None, "de", "de-DE", "pt-PT", "en-GB"]),
+)
+def test_no_unit_is_lost_without_a_word(
+    units: list[list[str]], header: str, source: str | None, target: str | None, write
+) -> None:
+    body = "".join(unit(*((tag, f"text {tag}") for tag in one)) for one in units)
+    path = write("a.tmx", tmx(body, header=f'srclang="{header}"'))
+    try:
+        corpus = read(path, source_lang=source, target_lang=target)
+    except InputError:  # no pair at all, or a choice that the user must make
+        return
+    assert len(corpus) + sum(corpus.skipped.values()) == len(units)
+    for segment, truth in corpus:
+        assert segment.source != truth.references[0]
+        for wanted, text in ((source, segment.source), (target, truth.references[0])):
+            assert not wanted or closeness(wanted, text.removeprefix("text ")) >= GENERAL
 
 
 def test_units_with_one_side_are_counted_as_skipped(write) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from helpers.file_samples import PAIRS, bomb, segment2, unit1, xliff1, xliff2
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment, Truth
@@ -62,21 +64,72 @@ def test_later_versions(version: str, write) -> None:
     assert len(read(write("a.xlf", content))) == len(PAIRS)
 
 
+def two_files(first: str, second: str, languages: str) -> bytes:
+    """Return XLIFF 1.2 with two <file> elements; the first one is en to de."""
+    middle = f'</body></file><file original="edit.html" {languages}><body>'
+    return xliff1(f"{unit1(first, 'Sichern.')}SECOND{unit1(second, 'Zweitens.')}").replace(b"SECOND", middle.encode())
+
+
 def test_each_file_element_is_a_document(write) -> None:
-    second = b'</file><file original="edit.html" source-language="en" target-language="fr"><body>'
-    body = unit1("Save.", "Sichern.") + "SECOND" + unit1("Undo.", "Annuler.")
-    path = write("a.xlf", xliff1(body).replace(b"SECOND", b"</body>" + second))
-    assert [document[0][0].document for document in by_document(read(path))] == ["menu.html", "edit.html"]
+    path = write("a.xlf", two_files("Save.", "Undo.", 'source-language="en-GB" target-language="de-AT"'))
+    corpus = read(path)
+    assert [document[0][0].document for document in by_document(corpus)] == ["menu.html", "edit.html"]
+    assert (corpus.source_lang, corpus.target_lang) == ("en", "de")
+
+
+def test_two_target_languages(write) -> None:
+    path = write("a.xlf", two_files("Save.", "Undo.", 'source-language="en" target-language="fr"'))
+    with pytest.raises(
+        InputError, match=rf"^{path}: several target languages \(de, fr\); choose one with --target-lang$"
+    ):
+        read(path)
     only = read(path, source_lang="en-US", target_lang="fr")
     assert [segment.id for segment, _ in only] == ["2"]
     assert only.skipped == {"in other languages": 1}
+    assert (only.source_lang, only.target_lang) == ("en", "fr")
+
+
+def test_another_variety_is_skipped_if_one_is_named(write) -> None:
+    path = write("a.xlf", two_files("Save.", "Undo.", 'source-language="en" target-language="de-CH"'))
+    assert read(path, target_lang="de-AT").skipped == {"in another variety": 1}
+    assert read(path, target_lang="de").skipped == {}
+
+
+def test_the_language_of_the_target_element(write) -> None:
+    content = xliff1().replace(b' target-language="de"', b"").replace(b"<target>", b'<target xml:lang="de-AT">')
+    corpus = read(write("a.xlf", content))
+    assert (corpus.source_lang, corpus.target_lang) == ("en", "de-AT")
 
 
 def test_languages_of_version_2(write) -> None:
     path = write("a.xlf", xliff2())
     assert len(read(path, source_lang="EN", target_lang="de-AT")) == len(PAIRS)
-    with pytest.raises(InputError, match="3 in other languages"):
+    with pytest.raises(
+        InputError, match=r"3 skipped \(3 in other languages\); the file has: en, de; choose with --source"
+    ):
         read(path, target_lang="it")
+
+
+states = st.sampled_from(["", "new", "needs-translation", "translated", "signed-off", "final"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(units=st.lists(st.tuples(states, st.booleans(), st.booleans()), min_size=1, max_size=8))
+def test_no_unit_is_lost_without_a_word(units: list[tuple[str, bool, bool]], write) -> None:
+    body = "".join(
+        f'<trans-unit id="{number}" translate="{"yes" if translate else "no"}"><source>Save.</source>'
+        + (f'<target state="{state}">Sichern.</target>' if state and target else "<target>Ja.</target>" * target)
+        + "</trans-unit>"
+        for number, (state, target, translate) in enumerate(units)
+    )
+    path = write("a.xlf", xliff1(body))
+    usable = sum(t and ok and state not in ("new", "needs-translation") for state, t, ok in units)
+    if not usable:
+        with pytest.raises(InputError, match=f"{len(units)} skipped"):
+            read(path)
+    else:
+        corpus = read(path)
+        assert (len(corpus), sum(corpus.skipped.values())) == (usable, len(units) - usable)
 
 
 def test_a_file_without_a_name(write) -> None:
