@@ -21,7 +21,7 @@ from mtloop.core import Proposal, Reward, Segment, Truth
 from mtloop.data import read, shuffled
 from mtloop.judges import Rater
 from mtloop.judges.rewards import sentence_reward
-from mtloop.methods.engines import engine_of
+from mtloop.methods.registry import find_method
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.search import LengthLimits, sample
 
@@ -29,7 +29,7 @@ SKIP, SEED, TEMPERATURE = 50, 7, 0.3
 
 
 def main(path: str, sentences: int = 1000) -> None:
-    engine = engine_of("nmt-el")
+    engine = find_method("nmt-el").engine
     engine.set_threads(1)
     model = engine.load(engine.model)
     assert isinstance(model, Marian)

@@ -17,8 +17,8 @@ from importlib.resources import files
 from mtloop.core import Judge, Learner, Segment, Truth
 from mtloop.judges import PostEditor, Rater
 from mtloop.judges.rewards import sentence_reward
-from mtloop.methods.engines import Model, engine_of
-from mtloop.methods.registry import make_learner, settings_of
+from mtloop.methods.engines import Model
+from mtloop.methods.registry import find_method, make_learner, settings_of
 
 POST_EDITS = ("full", "lora", "full+memory", "full+memory+copy", "lora+memory+copy")
 REWARDS = (
@@ -30,7 +30,7 @@ AGAIN = "nmt-el-recall"  # searches longer for repeated sources with a low rewar
 
 
 def main(segments: int = 40) -> None:
-    engine = engine_of("nmt-el")
+    engine = find_method("nmt-el").engine
     engine.set_threads(1)
     model = engine.load(engine.model)
     learners = {method: make(method, model) for method in METHODS}

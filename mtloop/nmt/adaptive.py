@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from torch import Tensor
 
 from mtloop.core.ranges import check_at_least
-from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment, feedback_words
+from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment, SimilarCorrection, feedback_words
 from mtloop.nmt.decoding.copying import CopyModel
 from mtloop.nmt.decoding.memory import Memory, StoredSegment, attended_words
 from mtloop.nmt.decoding.source_words import SourceWords
@@ -19,12 +20,14 @@ from mtloop.nmt.engine.byte_spelling import ByteSpellingProcessor
 from mtloop.nmt.engine.lesson import Lesson, forward_pass
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import Hypothesis, LengthLimits, LogitsProcessor, beam, greedy
+from mtloop.nmt.last_encoding import LastEncoding
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 from mtloop.nmt.regularisation import Regularisation
 from mtloop.nmt.scopes.scope import Frozen, NotFinite, Scope, base_of
 from mtloop.nmt.scopes.weight_average import WeightAverage
 from mtloop.text.pair_filter import PairFilter
 
+MAX_SIMILAR_CORRECTIONS, MIN_SIMILARITY = 3, 0.2  # fewer shared words say little about a translation
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
@@ -74,7 +77,7 @@ class AdaptiveNMT:
         weight = self.regularisation.weight_average
         self.average = WeightAverage(scope, weight) if weight else None
         self.lessons_ = self.updates_ = 0
-        self._encoded: Encoded | None = None  # the last source: usually translated first and learned next
+        self._last = LastEncoding()
 
     @property
     def model(self) -> Marian:
@@ -104,7 +107,7 @@ class AdaptiveNMT:
         """Return the best translations of one piece, best first: one, or as many as the beam size."""
         translator: WeightAverage | Scope = self.average or self.scope
         ids, model, bias = self.model.source.encode(source), translator.model, translator.extra_bias
-        encoded = model.encode(ids) if self.average else self._encode(ids)
+        encoded = model.encode(ids) if self.average else self._last.encode(model, ids)
         processors = self._processors(encoded)
         if self.beam_size == 1 or prefix:
             return [greedy(model, encoded, self.limits, bias, prefix, scored=False, processors=processors)]
@@ -183,7 +186,7 @@ class AdaptiveNMT:
         self.updates_ += updates
         self.scope.commit()
         if updates:  # states encoded during the lesson differ by rounding from those of a restored model
-            self._encoded = None
+            self._last.clear()
         if updates and self.average:
             self.average.update()
 
@@ -197,6 +200,14 @@ class AdaptiveNMT:
             keys = lesson.states.half() if self.memory.settings else lesson.states[:, :0].half()
             attended = attended_words(words, lesson.decoded.attention)
             self.memory.add(StoredSegment(self.lessons_ - 1, source, target, lesson.target, keys, attended))
+
+    def similar_corrections(self, source: str) -> list[SimilarCorrection]:
+        """Return the corrections in the memory that are most similar to a source, the most similar first."""
+        if self.memory is None:
+            return []
+        words = SourceWords.of(self.model.source.encode(source), self.model.source)
+        found = islice(self.memory.most_similar(words), MAX_SIMILAR_CORRECTIONS)
+        return [SimilarCorrection(one.source, one.target, value) for one, value in found if value >= MIN_SIMILARITY]
 
     def forget(self, index: int) -> bool:
         """Undo one lesson (counted from 0); return False if it is not in the memory.
@@ -222,7 +233,7 @@ class AdaptiveNMT:
         try:
             while done < self.max_updates and lesson.perplexity > self.target_perplexity:
                 self.scope.update(self.regularisation.apply(lesson, base_probabilities))
-                self._encoded = None
+                self._last.clear()
                 done += 1
                 if done < self.max_updates:
                     lesson = self._forward_pass(source, target)
@@ -253,21 +264,20 @@ class AdaptiveNMT:
             self.scope.update(self.regularisation.apply(lesson, None))
         except NotFinite:
             return 0
-        self._encoded = None
+        self._last.clear()
         return 1
 
     def _reject(self, reason: str, info: dict[str, JSON]) -> Learned:
         self.scope.rollback()
-        self._encoded = None
+        self._last.clear()
         return Learned(rejected=reason, info=info)
 
     def _forward_pass(self, source: list[int], target: list[int]) -> Lesson:
-        return forward_pass(self.model, self._encode(source), target, self.scope.names, self.scope.extra_bias)
+        encoded = self._last.encode(self.model, source)
+        return forward_pass(self.model, encoded, target, self.scope.names, self.scope.extra_bias)
 
-    def _encode(self, ids: list[int]) -> Encoded:
-        if self._encoded is None or self._encoded.ids != tuple(ids):
-            self._encoded = self.model.encode(ids)
-        return self._encoded
+    def write_delta(self, path: Path) -> None:
+        self.delta().write(path)
 
     def save(self, folder: Path) -> None:
         self.delta().write(folder / "delta.safetensors")
@@ -294,7 +304,7 @@ class AdaptiveNMT:
             self.memory.restore(others)
         if self.copying:
             self.copying.restore(delta.counters)
-        self._encoded = None
+        self._last.clear()
         self.lessons_, self.updates_ = delta.counters["lessons"], delta.counters["updates"]
 
 

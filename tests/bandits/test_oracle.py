@@ -11,9 +11,10 @@ from helpers.tiny_smt import NEW, write_tiny_smt
 from mtloop.bandits.oracle import Oracle, RequiresReferences
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import InputError, Learner, Reward, Segment
-from mtloop.experiments.bandit_task import BanditTask, MethodConfig
+from mtloop.experiments.bandit_task import BanditJob, BanditTask
 from mtloop.methods.compatibility import check_without_references
-from mtloop.methods.registry import make_learner
+from mtloop.methods.learner_config import LearnerConfig
+from mtloop.methods.registry import find_method, make_learner
 from mtloop.metrics.quality import RewardBLEU
 from mtloop.nmt.engine.marian import Marian
 from mtloop.smt.learners import BackgroundModel
@@ -68,7 +69,7 @@ def test_an_oracle_without_references_raises_an_input_error(small: Marian) -> No
     with pytest.raises(InputError, match="needs the references of a task; run it with mtloop bandit"):
         oracle.propose(SEGMENTS[0])
     with pytest.raises(InputError, match="mtloop bandit --task FILE"):
-        check_without_references(oracle, "nmt-oracle")
+        check_without_references(find_method("nmt-oracle"))
     with pytest.raises(InputError, match="epochs is 0"):
         make_learner("nmt-oracle", small, {"epochs": 0})
 
@@ -77,6 +78,6 @@ def test_a_local_task_gives_the_oracle_every_reference_once(small: Marian, tmp_p
     path = tmp_path / "task.tsv"
     path.write_text("source\ttarget\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS), encoding="utf-8")
     task = BanditTask(str(path), held_out=2, blocks=2)
-    learner, _ = MethodConfig("nmt-oracle", str(small.folder)).build(task)
+    learner, _ = BanditJob(task, LearnerConfig.create("nmt-oracle", str(small.folder)), tmp_path).prepare()
     assert isinstance(learner, Oracle)
     assert learner.pairs_ == PAIRS

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_above, check_at_least, check_share
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,12 @@ class Annealing:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.stream_length < 0:
-            raise InputError(f"stream_length is {self.stream_length}; expected 0 (unknown) or more")
-        if not 0 <= self.annealing_start <= 1:
-            raise InputError(f"annealing_start is {self.annealing_start:g}; expected a share of the stream, 0 to 1")
+        check_at_least(0, stream_length=self.stream_length)
+        check_share(annealing_start=self.annealing_start)
+        check_above(0, temperature=self.temperature)
         for name in ("annealing_decay", "min_temperature"):
             if not 0 < getattr(self, name) <= 1:
                 raise InputError(f"{name} is {getattr(self, name):g}; expected more than 0 and at most 1")
-        if not 0 < self.temperature < math.inf:
-            raise InputError(f"temperature is {self.temperature:g}; expected more than 0 (1: no scaling)")
 
     def temperature_after(self, rewards: int) -> float:
         """Return the sampling temperature after this number of rewards."""

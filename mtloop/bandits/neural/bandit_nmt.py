@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -19,8 +20,9 @@ from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits
+from mtloop.nmt.last_encoding import LastEncoding
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
-from mtloop.nmt.scopes.scope import NotFinite, Scope
+from mtloop.nmt.scopes.scope import NotFinite, Scope, base_of
 
 BANDIT_PREFIX = "bandit/"  # prefix of the tensors in a delta that do not belong to the scope
 EXPLORER = f"{BANDIT_PREFIX}explorer/"
@@ -69,14 +71,20 @@ class BanditNMT:
         self.draw_log_ = DrawLog(method, seed)
         self.updates_ = 0
         self.limits, self.max_piece_tokens = LengthLimits(), max_piece_tokens
-        self._encoded: Encoded | None = None  # the last source, which is likely to be learned from next
+        self._last = LastEncoding()
 
     @property
     def model(self) -> Marian:
         return self.scope.model
 
+    def translator(self) -> AdaptiveNMT:
+        """Return a learner that translates with the current weights, without sampling."""
+        return AdaptiveNMT(
+            self.scope, method=self.method, max_updates=0, limits=self.limits, max_piece_tokens=self.max_piece_tokens
+        )
+
     def propose(self, segment: Segment) -> Proposal:
-        translator = self._translator()
+        translator = self.translator()
         if len(list(translator.split_source(segment.source))) != 1:
             return translator.propose(segment)
         temperature = self.annealing.temperature_after(self.draw_log_.rewards_.count_)
@@ -108,7 +116,7 @@ class BanditNMT:
         except NotFinite:
             self.scope.rollback()
             return Learned(rejected="not finite")
-        self._encoded = None
+        self._last.clear()
         self.scope.commit()
         self.updates_ += 1
         return Learned(1, info={"weight": float(f"{weight.mean():.4g}")})
@@ -118,10 +126,7 @@ class BanditNMT:
         return self.max_gradient_norm * scale
 
     def _encode(self, segment: Segment) -> Encoded:
-        ids = self.model.source.encode(segment.source)
-        if self._encoded is None or self._encoded.ids != tuple(ids):
-            self._encoded = self.model.encode(ids)
-        return self._encoded
+        return self._last.encode(self.model, self.model.source.encode(segment.source))
 
     def save(self, folder: Path) -> None:
         self.delta().write(folder / "delta.safetensors")
@@ -144,19 +149,22 @@ class BanditNMT:
         """Restore a delta; raise InputError if it belongs to another base model or method."""
         delta.check(self._name(), self._base())
         own = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(BANDIT_PREFIX)}
+        self._restore_explorer(own)
         self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in own})
-        explorer = {name: tensor for name, tensor in own.items() if name.startswith(EXPLORER)}
-        try:
-            self.explorer.restore({name.removeprefix(EXPLORER): tensor for name, tensor in explorer.items()})
-        except KeyError as error:
-            raise InputError(
-                f"this delta has no {error} of {self.method}; was it learned with other settings?"
-            ) from error
         rewards = self.draw_log_.rewards_
         rewards.total_ = float(own[f"{BANDIT_PREFIX}total"])
         self.draw_log_.rewarded_ = set(own[f"{BANDIT_PREFIX}rewarded"].tolist())
         rewards.count_, self.updates_ = delta.counters["rewards"], delta.counters["updates"]
-        self._encoded = None
+        self._last.clear()
+
+    def _restore_explorer(self, tensors: Mapping[str, Tensor]) -> None:
+        explorer = {name.removeprefix(EXPLORER): tensors[name] for name in tensors if name.startswith(EXPLORER)}
+        try:
+            self.explorer.restore(explorer)
+        except KeyError as error:
+            raise InputError(
+                f"this delta has no {error} of {self.method}; was it learned with other settings?"
+            ) from error
 
     def _name(self) -> str:
         """The name of method and scope in a delta, for example "nmt-el on Adam of OutputBias"."""
@@ -165,10 +173,4 @@ class BanditNMT:
         return f"{self.method} on {' of '.join(names)}"
 
     def _base(self) -> str:
-        return self._translator().base.weights.fingerprint
-
-    def _translator(self) -> AdaptiveNMT:
-        """Return a learner that translates with the current weights, without sampling."""
-        return AdaptiveNMT(
-            self.scope, method=self.method, max_updates=0, limits=self.limits, max_piece_tokens=self.max_piece_tokens
-        )
+        return base_of(self.scope).weights.fingerprint

@@ -8,15 +8,17 @@ next token and in those before. The advantage of token t is R - V_t.
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mtloop.bandits.neural.baselines import RewardObservation
+from mtloop.core.errors import InputError
 
-BETAS, EPSILON = (0.9, 0.999), 1e-8
 SCALAR_FEATURES = 5  # features beside the model's states
+NETWORK, ADAM = "critic/", "critic-adam/"  # prefixes of the critic's tensors in a delta
 
 
 class Critic:
@@ -25,52 +27,57 @@ class Critic:
     def __init__(
         self, model_width: int, critic_width: int = 64, critic_learning_rate: float = 3e-4, seed: int = 1
     ) -> None:
-        random = torch.Generator().manual_seed(seed)
-        self.learning_rate, self.count_, inputs = critic_learning_rate, 0, 2 * model_width + SCALAR_FEATURES
-        self.weights_ = {
-            "inner": torch.randn(critic_width, inputs, generator=random) / inputs**0.5,
-            "shift": torch.zeros(critic_width),
-            "outer": torch.zeros(critic_width),
-            "level": torch.zeros(()),
-        }
-        self.means_ = {name: torch.zeros_like(tensor) for name, tensor in self.weights_.items()}
-        self.squares_ = {name: torch.zeros_like(tensor) for name, tensor in self.weights_.items()}
+        self.network_ = critic_network(2 * model_width + SCALAR_FEATURES, critic_width, seed)
+        self.optimiser_ = torch.optim.Adam(self.network_.parameters(), lr=critic_learning_rate)
 
+    @torch.enable_grad()
     def advantage(self, observation: RewardObservation) -> Tensor:
         above_mean = observation.reward - observation.mean
-        expected, gradients = self.predict(critic_inputs(observation), above_mean)
-        self._update(gradients)
-        return (above_mean - expected).double()
-
-    def predict(self, inputs: Tensor, above_mean: float) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return the prediction at each position, and the gradients of the mean squared error."""
-        weights = self.weights_
-        hidden = torch.tanh(inputs @ weights["inner"].t() + weights["shift"])
-        expected = hidden @ weights["outer"] + weights["level"]
-        error = 2 * (expected - above_mean) / len(inputs)
-        of_hidden = torch.outer(error, weights["outer"]) * (1 - hidden**2)
-        gradients = {"inner": of_hidden.t() @ inputs, "shift": of_hidden.sum(0), "outer": error @ hidden}
-        return expected, gradients | {"level": error.sum()}
-
-    def _update(self, gradients: Mapping[str, Tensor]) -> None:
-        self.count_ += 1
-        first, second = (1 - beta**self.count_ for beta in BETAS)
-        for name, gradient in gradients.items():
-            self.means_[name] = torch.lerp(self.means_[name], gradient, 1 - BETAS[0])
-            self.squares_[name] = torch.lerp(self.squares_[name], gradient**2, 1 - BETAS[1])
-            step = self.means_[name] / first / ((self.squares_[name] / second).sqrt() + EPSILON)
-            self.weights_[name] = self.weights_[name] - self.learning_rate * step
+        error: Tensor = above_mean - self.network_(critic_inputs(observation)).squeeze(1)
+        self.optimiser_.zero_grad()
+        torch.autograd.backward(error.square().mean())
+        self.optimiser_.step()
+        return error.detach().double()
 
     def tensors(self) -> dict[str, Tensor]:
-        kept = {"weight": self.weights_, "mean": self.means_, "square": self.squares_}
-        found = {f"{kind}/{name}": tensor for kind, tensors in kept.items() for name, tensor in tensors.items()}
-        return found | {"count": torch.tensor(self.count_)}
+        """Return copies of the weights and of Adam's state, which is empty before the first reward."""
+        found = {f"{NETWORK}{name}": parameter.detach() for name, parameter in self.network_.named_parameters()}
+        for name, parameter in self.network_.named_parameters():
+            state = self.optimiser_.state.get(parameter, {})
+            found |= {f"{ADAM}{kind}/{name}": tensor for kind, tensor in state.items()}
+        return {name: tensor.clone() for name, tensor in found.items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        self.count_ = int(tensors["count"])
-        for kind, kept in (("weight", self.weights_), ("mean", self.means_), ("square", self.squares_)):
-            for name in kept:
-                kept[name] = tensors[f"{kind}/{name}"].clone()
+        """Restore the weights and Adam's state; raise InputError if the network has another layout."""
+        saved = {name: tensor.clone() for name, tensor in tensors.items()}
+        weights = {name.removeprefix(NETWORK): saved[name] for name in saved if name.startswith(NETWORK)}
+        if tensor_shapes(weights) != tensor_shapes(self.network_.state_dict()):
+            raise InputError(
+                "this delta has no critic with this layout (other settings, or an older mtloop); start a new run"
+            )
+        self.optimiser_.load_state_dict(self.optimiser_.state_dict() | {"state": self._adam_state(saved)})
+        self.network_.load_state_dict(weights)
+
+    def _adam_state(self, saved: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
+        """Return Adam's state by the position of each parameter, as torch numbers them."""
+        kinds = ("step", "exp_avg", "exp_avg_sq") if any(name.startswith(ADAM) for name in saved) else ()
+        names = [name for name, _ in self.network_.named_parameters()]
+        return {index: {kind: saved[f"{ADAM}{kind}/{name}"] for kind in kinds} for index, name in enumerate(names)}
+
+
+def critic_network(inputs: int, width: int, seed: int) -> nn.Sequential:
+    """Return the network; its first weights depend only on the seed, and torch's own generator is not used."""
+    hidden, value = nn.Linear(inputs, width, device="meta"), nn.Linear(width, 1, device="meta")
+    network = nn.Sequential(OrderedDict(hidden=hidden, tanh=nn.Tanh(), value=value)).to_empty(device="cpu")
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+        hidden.weight.copy_(torch.randn(width, inputs, generator=torch.Generator().manual_seed(seed)) / inputs**0.5)
+    return network
+
+
+def tensor_shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in tensors.items()}
 
 
 def critic_inputs(observation: RewardObservation) -> Tensor:

@@ -20,6 +20,7 @@ from mtloop.bandits.draws import seed_from
 from mtloop.bandits.neural.baselines import Baseline, NoBaseline, RewardObservation
 from mtloop.bandits.neural.expected_loss import expected_loss
 from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_share
 from mtloop.core.types import JSON, Proposal
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
@@ -100,8 +101,7 @@ class ExpectedLoss:
             raise InputError(f"exploration is {self.exploration:g}; expected a number above 0 and at most 1")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout:g}; expected a number from 0 to less than 1")
-        if not 0 <= self.negative_weight <= 1:
-            raise InputError(f"negative_weight is {self.negative_weight:g}; expected a number from 0 to 1")
+        check_share(negative_weight=self.negative_weight)
         if not 0 <= self.kl_weight < math.inf:
             raise InputError(f"kl_weight is {self.kl_weight:g}; expected 0 (off) or more")
 

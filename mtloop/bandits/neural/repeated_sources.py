@@ -18,7 +18,7 @@ from torch import Tensor
 from mtloop.bandits.draws import seed_from
 from mtloop.bandits.neural.baselines import Baseline, RewardObservation
 from mtloop.bandits.neural.explorers import ExpectedLoss, ExploredTranslation, RewardedProposal, tokens_of
-from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_at_least, check_share
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits, beam
@@ -109,10 +109,8 @@ class RepeatedSources:
 
     def __init__(self, sampling: ExpectedLoss, accept_reward: float = 0.4, beam_size: int = 8) -> None:
         """`sampling` samples and makes all lessons; its baseline is used for new sources."""
-        if not 0 <= accept_reward <= 1:
-            raise InputError(f"accept_reward is {accept_reward:g}; expected a mean reward, from 0 to 1")
-        if beam_size < 1:
-            raise InputError(f"beam_size is {beam_size}; expected 1 or more")
+        check_share(accept_reward=accept_reward)
+        check_at_least(1, beam_size=beam_size)
         self.history, self.accept_reward, self.beam_size = RewardHistory(), accept_reward, beam_size
         self.baseline = SourceMean(self.history, sampling.baseline)
         self.sampling = replace(sampling, baseline=self.baseline)

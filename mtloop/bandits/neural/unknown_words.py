@@ -66,7 +66,7 @@ class WordNMT:
         drawn = replace(self.learner.propose(segment), system=self.method)
         tokens = drawn.memo.get("tokens")
         if not isinstance(tokens, list):
-            return replace(drawn, text=self.unknown.translate(self._translator(), segment.source))
+            return replace(drawn, text=self.unknown.translate(self.learner.translator(), segment.source))
         ids = [int(str(token)) for token in tokens]
         text = self.unknown.decode(self.learner.model, segment.source, ids)
         return replace(drawn, text=text, memo={**drawn.memo, "check": _checksum(drawn.memo["draw"], text, tokens)})
@@ -93,14 +93,6 @@ class WordNMT:
 
     def load(self, folder: Path) -> None:
         self.learner.load(folder)
-
-    def _translator(self) -> AdaptiveNMT:
-        return AdaptiveNMT(
-            self.learner.scope,
-            max_updates=0,
-            limits=self.learner.limits,
-            max_piece_tokens=self.learner.max_piece_tokens,
-        )
 
 
 class WordBaseline:

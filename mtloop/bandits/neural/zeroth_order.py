@@ -16,7 +16,7 @@ from torch import Tensor
 from mtloop.bandits.neural.baselines import Baseline, RewardObservation, RunningMean
 from mtloop.bandits.neural.expected_loss import lesson_from_gradients
 from mtloop.bandits.neural.explorers import ExploredTranslation, RewardedProposal
-from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_above
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits, greedy
@@ -34,8 +34,7 @@ class ZerothOrder:
     perturbation_scale: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0 < self.perturbation_scale < float("inf"):
-            raise InputError(f"perturbation_scale is {self.perturbation_scale:g}; expected a number above 0")
+        check_above(0, perturbation_scale=self.perturbation_scale)
 
     def explore(
         self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float

@@ -16,6 +16,7 @@ from mtloop.bandits.offline.estimators import ESTIMATORS, LoggedBatch, RewardReg
 from mtloop.bandits.offline.logs import Logged
 from mtloop.bandits.ridge import Vector
 from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.ranges import check_at_least
 from mtloop.nmt.engine.gradients import Gradient
 from mtloop.nmt.engine.lesson import Lesson
 from mtloop.nmt.engine.marian import Encoded, Marian
@@ -48,9 +49,7 @@ class OfflineSettings:
                 f"batch_size is {self.batch_size}; expected 2 or more, "
                 f"because estimator {self.estimator} compares the translations of a batch"
             )
-        for name in ("epochs", "batch_size", "samples"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; expected 1 or more")
+        check_at_least(1, epochs=self.epochs, batch_size=self.batch_size, samples=self.samples)
         for name in ("max_weight", "max_gradient_norm"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(f"{name} is {getattr(self, name):g}; expected a number above 0, or 0 for no bound")

@@ -1,4 +1,7 @@
-"""Optimisers for a few weights: Adam and Adadelta, with state that can be saved."""
+"""Optimisers for a few weights: Adam and Adadelta, with state that can be saved.
+
+They are written by hand, because statistical methods run without torch: the extra `smt` does not install it.
+"""
 
 from __future__ import annotations
 

@@ -146,6 +146,11 @@ class Memory:
         """Return all confirmed translations of this source, oldest first; `exact_match` returns the last one."""
         return [self._segments[lesson].target for lesson in self._lessons_by_source.get(source, [])]
 
+    def most_similar(self, words: SourceWords) -> Iterator[tuple[StoredSegment, float]]:
+        """Yield the stored segments most similar to a source, with their similarity (0 to 1)."""
+        for lesson, similarity in self._most_similar(dict.fromkeys(text.lower() for text in words.texts)).items():
+            yield self._segments[lesson], similarity
+
     def processor(self, words: SourceWords) -> MemoryProcessor | None:
         """Return the logits processor for one source, or None if none of its words is in the memory."""
         if self.settings is None:

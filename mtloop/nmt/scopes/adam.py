@@ -1,7 +1,8 @@
 """Adam (Kingma and Ba, 2014) for a scope: every parameter has its own step size.
 
 Adam needs the full gradient and two moments per parameter. So it costs memory and, if every tensor learns, time.
-Only those input embeddings and their moments are updated whose words occurred.
+Only those input embeddings and their moments are updated whose words occurred. It is written by hand, because
+torch.optim.Adam takes whole gradients only: every step would move all rows of the embeddings, and take longer.
 """
 
 from __future__ import annotations

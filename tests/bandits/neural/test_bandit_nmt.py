@@ -208,7 +208,7 @@ def test_annealing_ends_sampling_and_learning(small: Marian) -> None:
     system.draw_log_.rewards_.count_ = 10**6
     proposal = system.propose(SEGMENTS[2])
     assert proposal.memo["temperature"] == pytest.approx(0.01)
-    assert proposal.text == system._translator().propose(SEGMENTS[2]).text
+    assert proposal.text == system.translator().propose(SEGMENTS[2]).text
     assert system.learn(proposal, Reward(1.0)).updates == 0
 
 
@@ -222,7 +222,7 @@ def test_methods_by_name(small: Marian) -> None:
     assert (type(plain.explorer.baseline), type(control.explorer.baseline)) == (NoBaseline, RunningMean)  # type: ignore[attr-defined]
     assert plain.learns_from == (Reward,)
     assert control.annealing.stream_length == 100
-    with pytest.raises(UnknownName, match="known: bias, fixed, full, lasso"):
+    with pytest.raises(InputError, match="setting scope is 'ful'; did you mean 'full'"):
         make_learner("nmt-el", small, {"scope": "ful"})
     with pytest.raises(InputError, match="tensors_file"):
         make_learner("nmt-el", small, {"tensors_file": "x.json"})

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from torch.distributions import Categorical
@@ -8,7 +10,7 @@ from mtloop.bandits.neural.baselines import RewardObservation, SourceRidge
 from mtloop.bandits.neural.critic import SCALAR_FEATURES, Critic, critic_inputs, entropy_and_confidence
 from mtloop.bandits.neural.expected_loss import expected_loss
 from mtloop.bandits.neural.explorers import ExpectedLoss, RewardedProposal
-from mtloop.core import Proposal, Segment
+from mtloop.core import InputError, Proposal, Segment
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits
 from mtloop.nmt.engine.truncation import Truncation
@@ -31,19 +33,79 @@ def observed_draw(model: Marian, text: str, reward: float, mean: float) -> Rewar
     return RewardObservation(reward, mean, source, expected_loss(model, source, DRAWN, 1.0, temperature=0.4), 0.4)
 
 
-def test_the_critics_gradient_against_finite_differences() -> None:
-    critic, inputs = Critic(8, critic_width=5), torch.randn(4, 2 * 8 + SCALAR_FEATURES)
-    critic.weights_ = {name: torch.randn_like(tensor) for name, tensor in critic.weights_.items()}
-    _, gradients = critic.predict(inputs, 0.3)
-    for name, tensor in critic.weights_.items():
-        direction = torch.randn_like(tensor)
-        ends = []
-        for sign in (1, -1):
-            critic.weights_[name] = tensor + sign * 1e-2 * direction
-            ends.append(float((critic.predict(inputs, 0.3)[0] - 0.3).pow(2).mean()))
-        critic.weights_[name] = tensor
-        measured, expected = (ends[0] - ends[1]) / 2e-2, float((gradients[name] * direction).sum())
-        assert measured == pytest.approx(expected, rel=0.02, abs=1e-3), name
+def taught(critic: Critic, model: Marian, rewards: Sequence[float]) -> list[list[float]]:
+    """Teach a critic; return its advantages."""
+    return [critic.advantage(observed_draw(model, SOURCE, reward, 0.5)).tolist() for reward in rewards]
+
+
+def test_the_first_weights_depend_on_the_seed_only() -> None:
+    """They are a Gaussian matrix and zeros; the global generator of torch is left alone."""
+    before = torch.get_rng_state()
+    critic, other = Critic(8, critic_width=5, seed=3), Critic(8, critic_width=5, seed=4)
+    assert torch.equal(before, torch.get_rng_state())
+    inputs = 2 * 8 + SCALAR_FEATURES
+    drawn = torch.randn(5, inputs, generator=torch.Generator().manual_seed(3)) / inputs**0.5
+    weights = critic.tensors()
+    assert torch.equal(weights.pop("critic/hidden.weight"), drawn)
+    assert {name: tensor.count_nonzero().item() for name, tensor in weights.items()} == dict.fromkeys(
+        ("critic/hidden.bias", "critic/value.weight", "critic/value.bias"), 0
+    )
+    assert not torch.equal(other.tensors()["critic/hidden.weight"], drawn)
+
+
+def test_a_critic_follows_adams_formula(small: Marian) -> None:
+    """Two steps of the bias of the output, whose gradient is twice the mean error."""
+    critic, mean, square, expected = Critic(small.shape.width, critic_learning_rate=1e-2), 0.0, 0.0, 0.0
+    for count, reward in enumerate((0.9, 0.2), start=1):
+        (advantages,) = taught(critic, small, [reward])
+        gradient = -2 * sum(advantages) / len(advantages)
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        expected -= 1e-2 * mean / (1 - 0.9**count) / ((square / (1 - 0.999**count)) ** 0.5 + 1e-8)
+        assert critic.tensors()["critic/value.bias"].item() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("rewards", [[], [0.9, 0.2, 0.7]])
+def test_a_restored_critic_goes_on_exactly(small: Marian, rewards: list[float]) -> None:
+    stayed, resumed = Critic(small.shape.width), Critic(small.shape.width, seed=2)
+    taught(resumed, small, [0.1])
+    taught(stayed, small, rewards)
+    resumed.restore(stayed.tensors())
+    assert taught(stayed, small, [0.4, 1.0]) == taught(resumed, small, [0.4, 1.0])
+    one, other = stayed.tensors(), resumed.tensors()
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_tensors_of_a_critic_are_copies(small: Marian) -> None:
+    critic, other = Critic(small.shape.width), Critic(small.shape.width)
+    taught(critic, small, [0.9])
+    saved = critic.tensors()
+    kept = {name: tensor.clone() for name, tensor in saved.items()}
+    other.restore(saved)
+    for each in (critic, other):
+        taught(each, small, [0.1])
+    assert all(torch.equal(saved[name], kept[name]) for name in kept)
+
+
+def test_a_critic_learns_where_gradients_are_switched_off(small: Marian) -> None:
+    critic, other = Critic(small.shape.width), Critic(small.shape.width)
+    with torch.no_grad():
+        without = taught(critic, small, [0.9, 0.2])
+    assert without == taught(other, small, [0.9, 0.2])
+
+
+OLD_LAYOUT = {"weight/inner": torch.zeros(64, 69), "weight/level": torch.zeros(()), "count": torch.tensor(3)}
+
+
+@pytest.mark.parametrize("tensors", [OLD_LAYOUT, {}, Critic(8, critic_width=4).tensors()])
+def test_a_critic_with_another_layout_is_refused_in_one_line(tensors: dict[str, torch.Tensor]) -> None:
+    critic = Critic(8)
+    before = critic.tensors()
+    with pytest.raises(InputError) as raised:
+        critic.restore(tensors)
+    expected = "this delta has no critic with this layout (other settings, or an older mtloop); start a new run"
+    assert str(raised.value) == expected
+    assert all(torch.equal(before[name], tensor) for name, tensor in critic.tensors().items())
 
 
 def test_a_critic_starts_at_the_mean_and_learns_to_predict_rewards(small: Marian) -> None:
