@@ -1,11 +1,12 @@
-"""Whether a learner can learn from the feedback of a run or a task."""
+"""Whether a method can learn from the feedback of a run or a task."""
 
 from __future__ import annotations
 
-from mtloop.bandits.oracle import RequiresReferences
+from collections.abc import Sequence
+
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import DeclaresFeedback, Learner
 from mtloop.core.types import Feedback, PostEdit, Reward, feedback_words
+from mtloop.methods.method import Method
 
 FEEDBACK_SOURCES: dict[type[Feedback], str] = {
     PostEdit: "a run gives only post-edits; use mtloop bandit",
@@ -14,18 +15,17 @@ FEEDBACK_SOURCES: dict[type[Feedback], str] = {
 }
 
 
-def check_without_references(learner: Learner, method: str) -> None:
-    """Raise InputError if the learner must be trained on the references of a task first."""
-    if isinstance(learner, RequiresReferences):
+def check_without_references(method: Method) -> None:
+    """Raise InputError if the method must be trained on the references of a task first."""
+    if method.needs_references:
         raise InputError(
-            f"method {method} is trained on the references of a task first, so the task must be a local file: "
+            f"method {method.name} is trained on the references of a task first, so the task must be a local file: "
             "mtloop bandit --task FILE"
         )
 
 
-def check_feedback(learner: Learner, method: str, feedback: type[Feedback]) -> None:
-    """Raise InputError if the learner learns, but not from this kind of feedback."""
-    kinds = learner.learns_from if isinstance(learner, DeclaresFeedback) else ()
+def check_feedback(method: str, kinds: Sequence[type[Feedback]], feedback: type[Feedback]) -> None:
+    """Raise InputError if a method that learns from these `kinds` cannot learn from `feedback`. None: never learns."""
     if kinds and feedback not in kinds:
         needed = " or ".join(map(feedback_words, kinds))
         raise InputError(f"method {method} learns from {needed}, but {FEEDBACK_SOURCES[feedback]}")

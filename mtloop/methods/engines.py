@@ -7,14 +7,11 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol
 
 from mtloop import __version__
 from mtloop.core.errors import InputError
-from mtloop.methods.registry import takes_model
-from mtloop.methods.statistical import SMT_METHODS, UNFAIR
-from mtloop.methods.statistical_bandits import STATISTICAL_BANDITS
-from mtloop.methods.word_level import WORD_METHODS
 from mtloop.nmt.engine.threads import set_threads
 
 
@@ -30,45 +27,29 @@ class Engine:
     """How to load a model and set the number of threads; `model` and `schedule` are the defaults.
 
     Trace headers store the version of `package`. `option` is the command-line option for the model in commands that run
-    methods of several engines.
+    methods of several engines; an engine without models has none. `languages` returns the source and target language of
+    a model without loading it ("" if unknown). `extra` is the extra of mtloop that installs the package.
     """
 
+    name: str
     load: Callable[[str], Model | None]
     set_threads: Callable[[int], None]
     package: str
     model: str = ""
     schedule: str = "each"
     option: str = ""
+    languages: Callable[[str], tuple[str, str]] = lambda name: ("", "")
+    extra: str = ""
+
+    @property
+    def loads_model(self) -> bool:
+        """Whether methods of this engine need a model."""
+        return bool(self.option)
 
     def versions(self) -> dict[str, str]:
         """Return the versions of mtloop, Python and the engine's package."""
         ours = {"mtloop": __version__, "python": platform.python_version()}
         return ours | ({self.package: version(self.package)} if self.package else {})
-
-
-def engine_of(method: str) -> Engine:
-    """Return the engine of a method."""
-    if method in SMT_METHODS:
-        return SMT
-    if method in STATISTICAL_BANDITS.keys() | {"lexical", "smt-oracle"}:
-        return SMT_BANDIT
-    if method.startswith("wnmt-") and method in WORD_METHODS:
-        return WORD_LEVEL
-    return NMT if takes_model(method) else NO_ENGINE
-
-
-def schedule_of(method: str, given: str) -> str:
-    """Return the schedule of a method: the one given, or the default of its engine; unfair methods get `:unfair`.
-
-    >>> schedule_of("full", ""), schedule_of("smt-adapting", ""), schedule_of("smt-foreground-unfair", "blocks:3000")
-    ('each', 'blocks:1000', 'blocks:3000:unfair')
-    """
-    schedule = given or engine_of(method).schedule
-    if method not in UNFAIR or schedule.endswith(":unfair"):
-        return schedule
-    if not schedule.startswith("blocks:"):
-        raise InputError(f"{method} learns a block before translating it: give --schedule blocks:WORDS, not {schedule}")
-    return f"{schedule}:unfair"
 
 
 def _load_nmt(name: str) -> Any:
@@ -98,12 +79,34 @@ def _load_smt(name: str) -> Any:
     return BackgroundModel.open(name)
 
 
+def _languages_nmt(name: str) -> tuple[str, str]:
+    from mtloop.nmt.engine.find_model import find_model
+    from mtloop.nmt.engine.model_languages import model_languages
+
+    return model_languages(find_model(name)) if name else ("", "")
+
+
+def _languages_smt(name: str) -> tuple[str, str]:
+    from mtloop.smt.card import SmtModelCard
+
+    return SmtModelCard.read(Path(name)).languages if name else ("", "")
+
+
 def _set_threads_smt(threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)  # must be set before Thot's library is loaded, which reads it
 
 
-NMT = Engine(_load_nmt, set_threads, "torch", model="en-de", option="--model")
-WORD_LEVEL = Engine(_load_word_level, set_threads, "torch", option="--word-model")
-NO_ENGINE = Engine(lambda name: None, lambda threads: None, "")
-SMT = Engine(_load_smt, _set_threads_smt, "sil-thot", schedule="blocks:1000", option="--smt-model")
+NMT = Engine("neural", _load_nmt, set_threads, "torch", model="en-de", option="--model", languages=_languages_nmt, extra="nmt")
+WORD_LEVEL = replace(NMT, name="neural, word-level", load=_load_word_level, model="", option="--word-model")
+NO_ENGINE = Engine("none", lambda name: None, lambda threads: None, "")
+SMT = Engine(
+    "statistical",
+    _load_smt,
+    _set_threads_smt,
+    "sil-thot",
+    schedule="blocks:1000",
+    option="--smt-model",
+    languages=_languages_smt,
+    extra="smt",
+)
 SMT_BANDIT = replace(SMT, schedule="each")

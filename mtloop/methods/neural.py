@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mtloop.core.errors import InputError, UnknownName
-from mtloop.core.keywords import keywords_of
 from mtloop.core.protocols import Learner
 from mtloop.core.ranges import check_above, check_at_least
-from mtloop.core.types import JSON
+from mtloop.core.types import JSON, PostEdit
+from mtloop.methods.common_settings import (
+    BeamSize,
+    BiasLearningRate,
+    GradientClipping,
+    KLWeight,
+    LearningRate,
+    MaxPieceTokens,
+    MaxUpdates,
+    Seed,
+    TensorsFile,
+)
+from mtloop.methods.engines import NMT
+from mtloop.methods.method import PAPER_2019, Method, first_sentence
+from mtloop.methods.setting import Setting, settings_of_maker, with_defaults
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
@@ -29,62 +42,67 @@ def frozen(model: Marian) -> Scope:
     return Frozen(model)
 
 
-def bias(model: Marian, *, learning_rate: float = 0.1, gradient_clipping: str = "clip") -> Scope:
+def bias(model: Marian, *, learning_rate: LearningRate = 0.1, gradient_clipping: GradientClipping = "clip") -> Scope:
     """Only an extra output bias learns."""
     from mtloop.nmt.scopes.bias import OutputBias
 
-    return OutputBias(model, learning_rate, _checked_clipping(gradient_clipping))
+    return OutputBias(model, learning_rate, gradient_clipping)
 
 
-def full(model: Marian, *, learning_rate: float = 3e-3, gradient_clipping: str = "clip") -> Scope:
+def full(model: Marian, *, learning_rate: LearningRate = 3e-3, gradient_clipping: GradientClipping = "clip") -> Scope:
     """Every parameter learns."""
     from mtloop.nmt.scopes.dense import Dense, all_names
 
-    return Dense(model, all_names(model.weights), learning_rate, _checked_clipping(gradient_clipping))
+    return Dense(model, all_names(model.weights), learning_rate, gradient_clipping)
 
 
-def top(model: Marian, *, learning_rate: float = 1e-2, gradient_clipping: str = "clip") -> Scope:
+def top(model: Marian, *, learning_rate: LearningRate = 1e-2, gradient_clipping: GradientClipping = "clip") -> Scope:
     """The topmost layer of the encoder and of the decoder learns."""
     from mtloop.nmt.scopes.dense import Dense, top_names
 
-    return Dense(model, top_names(model), learning_rate, _checked_clipping(gradient_clipping))
+    return Dense(model, top_names(model), learning_rate, gradient_clipping)
 
 
 def fixed(
-    model: Marian, *, tensors_file: str = "", learning_rate: float = 1e-2, gradient_clipping: str = "clip"
+    model: Marian,
+    *,
+    tensors_file: TensorsFile = "",
+    learning_rate: LearningRate = 1e-2,
+    gradient_clipping: GradientClipping = "clip",
 ) -> Scope:
     """Tensors selected on held-out data learn; `tensors_file` lists them ("": the model's own `fixed.json`)."""
     from mtloop.nmt.scopes.dense import Dense
 
-    return Dense(model, chosen_tensors(model, tensors_file), learning_rate, _checked_clipping(gradient_clipping))
+    return Dense(model, chosen_tensors(model, tensors_file), learning_rate, gradient_clipping)
 
 
 def lasso(
     model: Marian,
     *,
-    learning_rate: float = 5e-3,
-    bias_learning_rate: float = 1e-2,
-    lasso_penalty: float = 1e-5,
-    hidden_budget: int = 1_000_000,
-    embedding_budget: int = 1_000_000,
-    gradient_clipping: str = "clip",
+    learning_rate: LearningRate = 5e-3,
+    bias_learning_rate: BiasLearningRate = 1e-2,
+    lasso_penalty: Annotated[float, "Weight of the group-lasso penalty."] = 1e-5,
+    hidden_budget: Annotated[int, "Maximum number of learned offsets of hidden layers."] = 1_000_000,
+    embedding_budget: Annotated[int, "Maximum number of learned offsets of embeddings."] = 1_000_000,
+    gradient_clipping: GradientClipping = "clip",
 ) -> Scope:
     """A few offsets learn; group lasso selects them during adaptation, so the state of a user stays small."""
     from mtloop.nmt.scopes.lasso import Lasso
 
-    clipping = _checked_clipping(gradient_clipping)
-    return Lasso(model, learning_rate, bias_learning_rate, lasso_penalty, hidden_budget, embedding_budget, clipping)
+    return Lasso(
+        model, learning_rate, bias_learning_rate, lasso_penalty, hidden_budget, embedding_budget, gradient_clipping
+    )
 
 
 def lora(
     model: Marian,
     *,
-    rank: int = 0,
-    learning_rate: float = 5e-3,
-    bias_learning_rate: float = 0.0,
-    seed: int = 1,
-    parameter_budget: int = 2_000_000,
-    gradient_clipping: str = "clip",
+    rank: Annotated[int, "Rank of the offsets (0: 32, or the largest within the budget)."] = 0,
+    learning_rate: LearningRate = 5e-3,
+    bias_learning_rate: BiasLearningRate = 0.0,
+    seed: Seed = 1,
+    parameter_budget: Annotated[int, "Maximum number of learned parameters."] = 2_000_000,
+    gradient_clipping: GradientClipping = "clip",
 ) -> Scope:
     """Low-rank offsets of all attention and feed-forward matrices learn.
 
@@ -92,19 +110,18 @@ def lora(
     """
     from mtloop.nmt.scopes.lora import Lora
 
-    clipping = _checked_clipping(gradient_clipping)
-    return Lora(model, learning_rate, bias_learning_rate, rank, seed, parameter_budget, clipping)
+    return Lora(model, learning_rate, bias_learning_rate, rank, seed, parameter_budget, gradient_clipping)
 
 
 def memory(
     *,
-    max_memory_weight: float = 0.8,
-    distance_scale: float = 1.5,
-    memory_temperature: float = 0.2,
-    neighbours: int = 8,
-    max_states_per_word: int = 32,
-    similar_segments: int = 16,
-    similarity_boost: float = 4.0,
+    max_memory_weight: Annotated[float, "Largest weight of the memory in a token's probability, 0 to 1."] = 0.8,
+    distance_scale: Annotated[float, "Distance at which the memory's weight falls to 1/e."] = 1.5,
+    memory_temperature: Annotated[float, "Temperature of the vote over distances."] = 0.2,
+    neighbours: Annotated[int, "Number of nearest states that vote."] = 8,
+    max_states_per_word: Annotated[int, "Number of stored states of each source word that are compared."] = 32,
+    similar_segments: Annotated[int, "Number of most similar segments whose states are compared first."] = 16,
+    similarity_boost: Annotated[float, "How much further states of similar segments reach (0: no further)."] = 4.0,
 ) -> Memory:
     """Decoder states of confirmed segments vote on the next token; an exact repeat gets its confirmed translation."""
     from mtloop.nmt.decoding.memory import Memory, MemorySettings
@@ -113,7 +130,11 @@ def memory(
     return Memory(MemorySettings(*weighting, max_states_per_word, similar_segments, similarity_boost))
 
 
-def copying(*, copy_start_bonus: float = 4.0, copy_continue_bonus: float = 6.0) -> CopyModel:
+def copying(
+    *,
+    copy_start_bonus: Annotated[float, "Bonus for starting to copy a word of the source."] = 4.0,
+    copy_continue_bonus: Annotated[float, "Bonus for continuing a word that is being copied."] = 6.0,
+) -> CopyModel:
     """Names and other words that translators leave unchanged get a bonus during decoding."""
     from mtloop.nmt.decoding.copying import CopyModel
 
@@ -122,14 +143,16 @@ def copying(*, copy_start_bonus: float = 4.0, copy_continue_bonus: float = 6.0) 
 
 def learning(
     *,
-    beam_size: int = 1,
-    max_updates: int = 3,
-    target_perplexity: float = 2.0,
-    max_piece_tokens: int = MAX_PIECE_TOKENS,
-    kl_weight: float = 0.0,
-    replay_pairs: int = 0,
-    loss_threshold: float = 0.0,
-    weight_average: float = 0.0,
+    beam_size: BeamSize = 1,
+    max_updates: MaxUpdates = 3,
+    target_perplexity: Annotated[float, "Updates of a pair stop at this perplexity."] = 2.0,
+    max_piece_tokens: MaxPieceTokens = MAX_PIECE_TOKENS,
+    kl_weight: KLWeight = 0.0,
+    replay_pairs: Annotated[int, "Number of earlier pairs learned again with each new pair (0: none)."] = 0,
+    loss_threshold: Annotated[float, "Below this loss, in nats per token, the learning rate decreases (0: off)."] = 0.0,
+    weight_average: Annotated[
+        float, "Weight of the newest weights in the moving average that translates (0: off)."
+    ] = 0.0,
 ) -> dict[str, Any]:
     """Return the keyword arguments that all methods share: search, length of learning and regularisation."""
     from mtloop.nmt.regularisation import Regularisation
@@ -157,11 +180,10 @@ EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
 
 
 @dataclass(frozen=True)
-class Neural:
-    """A method named by its scope and extras: `full`, `memory`, `lasso+memory`, `full+memory+copy`."""
+class NeuralMaker:
+    """Makes the learner of a method from its scope and extras: `full`, `memory`, `lasso+memory`, `full+memory+copy`."""
 
     name: str
-    defaults: Mapping[str, JSON] = field(default_factory=dict)
 
     @property
     def parts(self) -> dict[str, Callable[..., Any]]:
@@ -171,12 +193,11 @@ class Neural:
         return {scopes[0]: SCOPES[scopes[0]]} | {name: EXTRAS[name] for name in names if name in EXTRAS}
 
     @property
-    def keywords(self) -> dict[str, JSON]:
-        """All settings with their default values."""
-        own = dict(pair for part in self.parts.values() for pair in keywords_of(part))
-        common = dict(keywords_of(learning))
-        common = common if self.updates_weights else {name: common[name] for name in SEARCH_SETTINGS}
-        return own | common | dict(self.defaults)
+    def settings(self) -> dict[str, Setting]:
+        """The settings of the parts, and those that all methods share."""
+        own = {name: setting for part in self.parts.values() for name, setting in settings_of_maker(part).items()}
+        common = settings_of_maker(learning)
+        return own | (common if self.updates_weights else {name: common[name] for name in SEARCH_SETTINGS})
 
     @property
     def updates_weights(self) -> bool:
@@ -186,7 +207,6 @@ class Neural:
     def __call__(self, model: Marian, **settings: JSON) -> Learner:
         from mtloop.nmt.adaptive import AdaptiveNMT
 
-        settings = self.keywords | settings
         if (rate := settings.get("learning_rate")) is not None:
             check_above(0, learning_rate=float(rate))  # type: ignore[arg-type]
         (_, scope), *extras = self.parts.items()
@@ -197,22 +217,25 @@ class Neural:
         return AdaptiveNMT(scope(model, **_own(scope, settings)), method=self.name, **made, **common)
 
 
-_NEURAL = (
-    Neural("baseline"),
-    Neural("bias"),
-    Neural("full"),
-    Neural("top"),
-    Neural("fixed"),
-    Neural("lasso"),
-    Neural("lora"),
-    Neural("memory"),
-    Neural("full+memory"),
-    Neural("lasso+memory"),
-    Neural("lora+memory"),
-    Neural("full+memory+copy", {"learning_rate": 4e-3, "max_updates": 2, "kl_weight": 0.3}),
-    Neural("lora+memory+copy", {"learning_rate": 3e-3}),
-)
-NEURAL_METHODS: dict[str, Callable[..., Learner]] = {method.name: method for method in _NEURAL}
+def neural_method(name: str, defaults: Mapping[str, JSON] | None = None, paper: str = "") -> Method:
+    """Return the record of a scope with extras, such as `lasso+memory`; `defaults` replace those of its parts."""
+    maker = NeuralMaker(name)
+    parts = [part for part_name, part in maker.parts.items() if part_name in name.split("+")]
+    summary = " ".join(map(first_sentence, parts))
+    settings = with_defaults(maker.settings, defaults or {})
+    learns_from = () if name == "baseline" else (PostEdit,)
+    return Method(name, summary, NMT, maker, settings, learns_from, paper)
+
+
+NEURAL_METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        *(neural_method(name, paper=PAPER_2019) for name in ("baseline", "bias", "full", "top", "fixed", "lasso")),
+        *(neural_method(name) for name in ("lora", "memory", "full+memory", "lasso+memory", "lora+memory")),
+        neural_method("full+memory+copy", {"learning_rate": 4e-3, "max_updates": 2, "kl_weight": 0.3}),
+        neural_method("lora+memory+copy", {"learning_rate": 3e-3}),
+    )
+}
 
 
 def make_scope(model: Marian, name: str, learning_rate: float, tensors_file: str = "") -> Scope:
@@ -271,11 +294,4 @@ def _pairs_only() -> Memory:
 
 
 def _own(part: Callable[..., Any], settings: Mapping[str, JSON]) -> dict[str, Any]:
-    return {name: settings[name] for name, _ in keywords_of(part) if name in settings}
-
-
-def _checked_clipping(value: str) -> Any:
-    if value not in ("clip", "scale", "none"):
-        allowed = "'clip' (above norm 1), 'scale' (always to norm 1) or 'none'"
-        raise InputError(f"gradient_clipping is {value!r}; expected {allowed}")
-    return value
+    return {name: settings[name] for name in settings_of_maker(part) if name in settings}

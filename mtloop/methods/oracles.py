@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.ranges import check_at_least
-from mtloop.core.types import JSON
+from mtloop.core.types import JSON, Feedback
+from mtloop.methods.common_settings import (
+    DefaultLearningRate,
+    MaxPieceTokens,
+    MaxUpdates,
+    ScopeName,
+    Seed,
+    TensorsFile,
+)
+from mtloop.methods.engines import NMT, SMT_BANDIT, Engine
+from mtloop.methods.method import PAPER_2017, Method
 from mtloop.methods.neural import NEURAL_METHODS, check_scope
 from mtloop.methods.statistical import smt_adapting
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
@@ -24,12 +34,12 @@ if TYPE_CHECKING:
 def nmt_oracle(
     model: Marian,
     *,
-    scope: str = "full",
-    learning_rate: float = 0.0,
-    tensors_file: str = "",
-    epochs: int = 2,
-    max_updates: int = 3,
-    max_piece_tokens: int = MAX_PIECE_TOKENS,
+    scope: ScopeName = "full",
+    learning_rate: DefaultLearningRate = 0.0,
+    tensors_file: TensorsFile = "",
+    epochs: Annotated[int, "Number of passes over the references."] = 2,
+    max_updates: MaxUpdates = 3,
+    max_piece_tokens: MaxPieceTokens = MAX_PIECE_TOKENS,
 ) -> Learner:
     """The neural model, trained on all references of the task as corrections, `epochs` times."""
     from mtloop.bandits.oracle import Oracle
@@ -49,15 +59,15 @@ def smt_oracle(model: BackgroundModel) -> Learner:
 def domain_adaptation(
     model: Marian,
     *,
-    general_data: str = "",
-    scope: str = "full",
-    learning_rate: float = 0.0,
-    tensors_file: str = "",
-    selection_interval: int = 500,
-    selected_pairs: int = 500,
-    pool_size: int = 50_000,
-    seed: int = 1,
-    max_piece_tokens: int = MAX_PIECE_TOKENS,
+    general_data: Annotated[str, "File with general parallel text (required)."] = "",
+    scope: ScopeName = "full",
+    learning_rate: DefaultLearningRate = 0.0,
+    tensors_file: TensorsFile = "",
+    selection_interval: Annotated[int, "Number of sources between selections."] = 500,
+    selected_pairs: Annotated[int, "Number of general pairs learned after each selection."] = 500,
+    pool_size: Annotated[int, "Number of general pairs to select from."] = 50_000,
+    seed: Seed = 1,
+    max_piece_tokens: MaxPieceTokens = MAX_PIECE_TOKENS,
 ) -> Learner:
     """After every `selection_interval` sources, learn the `selected_pairs` general pairs most similar to them.
 
@@ -76,8 +86,21 @@ def domain_adaptation(
     )
 
 
-ORACLES: dict[str, Callable[..., Learner]] = {"nmt-oracle": nmt_oracle, "smt-oracle": smt_oracle}
-INFORMED_METHODS: dict[str, Callable[..., Learner]] = {**ORACLES, "domain-adaptation": domain_adaptation}
+def _oracle(name: str, maker: Callable[..., Learner], engine: Engine) -> Method:
+    return Method.of(name, maker, engine, learns_from=(), paper=PAPER_2017, needs_references=True)
+
+
+ORACLES: dict[str, Method] = {
+    "nmt-oracle": _oracle("nmt-oracle", nmt_oracle, NMT),
+    "smt-oracle": _oracle("smt-oracle", smt_oracle, SMT_BANDIT),
+}
+_ANY_FEEDBACK = get_args(Feedback)
+INFORMED_METHODS: dict[str, Method] = {
+    **ORACLES,
+    "domain-adaptation": Method.of(
+        "domain-adaptation", domain_adaptation, NMT, learns_from=_ANY_FEEDBACK, paper=PAPER_2017
+    ),
+}
 
 
 def _post_edit_learner(
@@ -91,6 +114,6 @@ def _post_edit_learner(
     settings: dict[str, JSON] = {"max_updates": max_updates, "max_piece_tokens": max_piece_tokens}
     settings |= {"learning_rate": learning_rate} if learning_rate else {}
     settings |= {"tensors_file": tensors_file} if tensors_file else {}
-    learner = NEURAL_METHODS[scope](model, **settings)
+    learner = NEURAL_METHODS[scope].make(model, settings)
     assert isinstance(learner, AdaptiveNMT)
     return learner

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from mtloop.core.errors import UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.core.ranges import check_above, check_at_least
+from mtloop.core.types import Reward
+from mtloop.methods.common_settings import LearningRate, NBestSize, PerturbationScale, RidgePenalty, Seed, Temperature
+from mtloop.methods.engines import SMT_BANDIT
+from mtloop.methods.method import PAPER_2017, Method
 
 if TYPE_CHECKING:
     from mtloop.bandits.statistical.limsi import Variant
@@ -19,11 +22,11 @@ RIDGE_PENALTY = 100.0  # on departing from the seed's ranking; chosen on the dev
 def smt_el_cv(
     model: BackgroundModel,
     *,
-    optimiser: str = "adam",
-    learning_rate: float = 1e-3,
-    nbest_size: int = 50,
-    temperature: float = 1.0,
-    seed: int = 1,
+    optimiser: Annotated[Literal["adam", "adadelta"], "Optimiser of the weights."] = "adam",
+    learning_rate: LearningRate = 1e-3,
+    nbest_size: NBestSize = 50,
+    temperature: Temperature = 1.0,
+    seed: Seed = 1,
 ) -> Learner:
     """Expected loss with a control variate on the log-linear weights, over n-best lists; optimiser adam or adadelta."""
     return _smt_el(model, "smt-el-cv", optimiser, learning_rate, nbest_size, temperature, seed)
@@ -32,24 +35,28 @@ def smt_el_cv(
 def smt_el_cv_adam(
     model: BackgroundModel,
     *,
-    learning_rate: float = 1e-3,
-    nbest_size: int = 50,
-    temperature: float = 1.0,
-    seed: int = 1,
+    learning_rate: LearningRate = 1e-3,
+    nbest_size: NBestSize = 50,
+    temperature: Temperature = 1.0,
+    seed: Seed = 1,
 ) -> Learner:
-    """The paper's SMT-EL-CV-ADAM."""
+    """The same as `smt-el-cv` with Adam: SMT-EL-CV-ADAM of the paper."""
     return _smt_el(model, "smt-el-cv-adam", "adam", learning_rate, nbest_size, temperature, seed)
 
 
 def smt_el_cv_adadelta(
-    model: BackgroundModel, *, nbest_size: int = 50, temperature: float = 1.0, seed: int = 1
+    model: BackgroundModel, *, nbest_size: NBestSize = 50, temperature: Temperature = 1.0, seed: Seed = 1
 ) -> Learner:
-    """The paper's SMT-EL-CV-ADADELTA."""
+    """The same as `smt-el-cv` with Adadelta: SMT-EL-CV-ADADELTA of the paper."""
     return _smt_el(model, "smt-el-cv-adadelta", "adadelta", 1e-3, nbest_size, temperature, seed)
 
 
 def smt_szo_cv_adam(
-    model: BackgroundModel, *, learning_rate: float = 1e-3, perturbation_scale: float = 0.1, seed: int = 1
+    model: BackgroundModel,
+    *,
+    learning_rate: LearningRate = 1e-3,
+    perturbation_scale: PerturbationScale = 0.1,
+    seed: Seed = 1,
 ) -> Learner:
     """One-point zeroth order: `perturbation_scale` times a standard Gaussian vector is added to the weights."""
     from mtloop.bandits.statistical.bandit_smt import BanditSMT, WeightPerturbation
@@ -62,27 +69,27 @@ def smt_szo_cv_adam(
 
 
 def limsi_ucb1(
-    model: BackgroundModel, *, nbest_size: int = 50, ridge_penalty: float = RIDGE_PENALTY, seed: int = 1
+    model: BackgroundModel, *, nbest_size: NBestSize = 50, ridge_penalty: RidgePenalty = RIDGE_PENALTY, seed: Seed = 1
 ) -> Learner:
     """UCB1 between the seed system and one that takes the candidate with the highest predicted reward."""
     return _limsi(model, "ucb1", nbest_size, ridge_penalty, seed)
 
 
 def limsi_sampling(
-    model: BackgroundModel, *, nbest_size: int = 50, ridge_penalty: float = RIDGE_PENALTY, seed: int = 1
+    model: BackgroundModel, *, nbest_size: NBestSize = 50, ridge_penalty: RidgePenalty = RIDGE_PENALTY, seed: Seed = 1
 ) -> Learner:
-    """The same, but samples the system in proportion to UCB1's bounds: more exploration."""
+    """The same as `limsi-ucb1`, but samples the system in proportion to UCB1's bounds: more exploration."""
     return _limsi(model, "sampling", nbest_size, ridge_penalty, seed)
 
 
 def limsi_select(
-    model: BackgroundModel, *, nbest_size: int = 50, ridge_penalty: float = RIDGE_PENALTY, seed: int = 1
+    model: BackgroundModel, *, nbest_size: NBestSize = 50, ridge_penalty: RidgePenalty = RIDGE_PENALTY, seed: Seed = 1
 ) -> Learner:
     """The same as `limsi-ucb1`, but regression and UCB1 each get every other reward, so they share none."""
     return _limsi(model, "select", nbest_size, ridge_penalty, seed)
 
 
-STATISTICAL_BANDITS: dict[str, Callable[..., Learner]] = {
+_MAKERS: dict[str, Callable[..., Learner]] = {
     "smt-el-cv": smt_el_cv,
     "smt-el-cv-adadelta": smt_el_cv_adadelta,
     "smt-el-cv-adam": smt_el_cv_adam,
@@ -90,6 +97,9 @@ STATISTICAL_BANDITS: dict[str, Callable[..., Learner]] = {
     "limsi-ucb1": limsi_ucb1,
     "limsi-sampling": limsi_sampling,
     "limsi-select": limsi_select,
+}
+STATISTICAL_BANDITS: dict[str, Method] = {
+    name: Method.of(name, maker, SMT_BANDIT, learns_from=(Reward,), paper=PAPER_2017) for name, maker in _MAKERS.items()
 }
 
 
@@ -105,8 +115,6 @@ def _smt_el(
     from mtloop.bandits.statistical.bandit_smt import BanditSMT, NBestExpectedLoss
     from mtloop.bandits.statistical.optimisers import Adadelta, Adam
 
-    if optimiser not in ("adam", "adadelta"):
-        raise UnknownName("optimiser", optimiser, ("adam", "adadelta"))
     check_above(0, learning_rate=learning_rate, temperature=temperature)
     check_at_least(2, nbest_size=nbest_size)
     chosen = Adam(learning_rate) if optimiser == "adam" else Adadelta()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
-from mtloop.core.types import JSON
-from mtloop.methods.neural_bandits import NEURAL_BANDITS
+from mtloop.core.types import JSON, Reward
+from mtloop.methods.common_settings import LexiconFolder, MaxPieceTokens
+from mtloop.methods.engines import SMT_BANDIT, WORD_LEVEL
+from mtloop.methods.method import PAPER_2017, Method
+from mtloop.methods.neural_bandits import EXPECTED_LOSS
+from mtloop.methods.setting import settings_of_dataclass, settings_of_maker
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from mtloop.nmt.engine.marian import Marian
     from mtloop.smt.learners import BackgroundModel
 
-EXPECTED_LOSS = NEURAL_BANDITS["nmt-el"]
 LEXICON_SETTING = "lexicon"  # the setting that names a lexical table
 
 
@@ -32,14 +33,16 @@ def lexical(model: BackgroundModel) -> Learner:
     return SmtLearner(table, method="lexical", fingerprint=model.fingerprint, learns=False)
 
 
-def wnmt_baseline(model: Marian, *, lexicon: str = "", max_piece_tokens: int = MAX_PIECE_TOKENS) -> Learner:
+def wnmt_baseline(
+    model: Marian, *, lexicon: LexiconFolder = "", max_piece_tokens: MaxPieceTokens = MAX_PIECE_TOKENS
+) -> Learner:
     """An unchanged word-level model; unknown words are looked up in `lexicon`, or copied."""
     from mtloop.bandits.neural.unknown_words import WordBaseline
 
     return WordBaseline(model, _unknown_words(model, lexicon), max_piece_tokens=max_piece_tokens)
 
 
-def wnmt_el(model: Marian, *, lexicon: str = "", **settings: JSON) -> Learner:
+def wnmt_el(model: Marian, *, lexicon: LexiconFolder = "", **settings: JSON) -> Learner:
     """Expected loss on a word-level model, with the settings of `nmt-el`; unknown words as in `wnmt-baseline`."""
     from mtloop.bandits.neural.bandit_nmt import BanditNMT
     from mtloop.bandits.neural.unknown_words import WordNMT
@@ -50,19 +53,17 @@ def wnmt_el(model: Marian, *, lexicon: str = "", **settings: JSON) -> Learner:
     return WordNMT(learner, unknown)
 
 
-def _joined_signature(other: Callable[..., Learner], own: Callable[..., Learner]) -> inspect.Signature:
-    """Return the signature of another method, with the keyword-only parameters of `own` added."""
-    added = [one for one in inspect.signature(own).parameters.values() if one.kind is one.KEYWORD_ONLY]
-    signature = inspect.signature(other)
-    return signature.replace(parameters=[*signature.parameters.values(), *added])
-
-
-wnmt_el.__signature__ = _joined_signature(EXPECTED_LOSS, wnmt_el)  # type: ignore[attr-defined]
-
-WORD_METHODS: dict[str, Callable[..., Learner]] = {
-    "lexical": lexical,
-    "wnmt-baseline": wnmt_baseline,
-    "wnmt-el": wnmt_el,
+WORD_METHODS: dict[str, Method] = {
+    "lexical": Method.of("lexical", lexical, SMT_BANDIT, learns_from=(), paper=PAPER_2017),
+    "wnmt-baseline": Method.of("wnmt-baseline", wnmt_baseline, WORD_LEVEL, learns_from=(), paper=PAPER_2017),
+    "wnmt-el": Method.of(
+        "wnmt-el",
+        wnmt_el,
+        WORD_LEVEL,
+        learns_from=(Reward,),
+        paper=PAPER_2017,
+        settings={**settings_of_dataclass(EXPECTED_LOSS.defaults), **settings_of_maker(wnmt_el)},
+    ),
 }
 
 

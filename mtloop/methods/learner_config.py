@@ -1,0 +1,94 @@
+"""A method with its model and settings: the one way to load a model, make a learner and describe it in a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from mtloop.core.errors import InputError
+from mtloop.core.extras import need_extras
+from mtloop.core.protocols import DeclaresFeedback, Learner
+from mtloop.core.trace import Header
+from mtloop.core.types import JSON, Feedback
+from mtloop.methods.compatibility import check_feedback
+from mtloop.methods.engines import Model
+from mtloop.methods.method import Method
+from mtloop.methods.registry import find_method
+from mtloop.nmt.delta_files import apply_delta, find_delta, read_delta
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """A method, the name of its model, all its settings, the number of threads, and a delta to start from."""
+
+    method: Method
+    model: str = ""
+    settings: Mapping[str, JSON] = field(default_factory=dict)
+    threads: int = 1
+    delta: str = ""
+
+    @classmethod
+    def create(
+        cls,
+        method: str,
+        model: str = "",
+        settings: Mapping[str, JSON] | None = None,
+        threads: int = 1,
+        delta: str = "",
+    ) -> LearnerConfig:
+        """Find the method by name and convert its settings. Raise InputError for a wrong name or value."""
+        found = find_method(method)
+        if found.engine.extra:
+            need_extras(found.engine.extra)
+        if model and not found.engine.loads_model:
+            raise InputError(f"method {found.name} uses no model; leave out --model")
+        return cls(found, model or found.engine.model, found.settings_with(settings), threads, delta)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The source and the target language of the model; "" if unknown."""
+        return self.method.engine.languages(self.model)
+
+    def load(self) -> Model | None:
+        """Set the number of threads and load the model; None if the method uses none."""
+        self.method.engine.set_threads(self.threads)
+        return self.method.engine.load(self.model)
+
+    def make(self, model: Model | None, feedback: type[Feedback] | None = None) -> Learner:
+        """Return a new learner, with `delta` applied. Raise InputError if it cannot learn from this `feedback`."""
+        learner = self.method.make(model, self.settings)
+        if self.delta:
+            apply_delta(learner, self.method.name, read_delta(Path(self.delta)))
+        if feedback is not None:
+            kinds = learner.learns_from if isinstance(learner, DeclaresFeedback) else ()
+            check_feedback(self.method.name, kinds, feedback)
+        return learner
+
+    def describe(self, model: Model | None) -> dict[str, JSON]:
+        """Return everything that identifies the learner, for the header of a trace."""
+        config: dict[str, JSON] = {
+            "method": self.method.name,
+            "model": self.model,
+            "fingerprint": " ".join(filter(None, (self.method.fingerprint, model.fingerprint if model else ""))),
+            "settings": self.method.header_settings(self.settings),
+        }
+        if self.delta:
+            config["delta"] = blake2b(find_delta(Path(self.delta)).read_bytes(), digest_size=8).hexdigest()
+        return config
+
+    def header(self, model: Model | None, config: Mapping[str, JSON], seed: int = 0) -> Header:
+        """Return the header of a trace: `config` describes the run, this object the learner."""
+        described = {**config, **self.describe(model)}
+        return Header(described, seed=seed, versions=self.method.engine.versions(), threads=self.threads)
+
+    def to_json(self) -> dict[str, JSON]:
+        """The arguments of `create`."""
+        return {
+            "method": self.method.name,
+            "model": self.model,
+            "settings": dict(self.settings),
+            "threads": self.threads,
+            "delta": self.delta,
+        }

@@ -1,0 +1,26 @@
+"""A user's own engine as a method: a Python class (`file.py:Class`, `module:Class`) or a program (`exec:COMMAND`)."""
+
+from __future__ import annotations
+
+from mtloop.methods.method import Method
+from mtloop.methods.own.class_engine import class_method, load_class, method_of_maker, method_of_plugin
+from mtloop.methods.own.engine_error import EngineError
+from mtloop.methods.own.exec_engine import ExecEngine, exec_method, start_engine
+from mtloop.methods.own.own_names import EXEC, is_own_engine, refuse_engine_from_file
+
+__all__ = [
+    "EngineError",
+    "ExecEngine",
+    "is_own_engine",
+    "load_class",
+    "method_of_maker",
+    "method_of_plugin",
+    "own_method",
+    "refuse_engine_from_file",
+    "start_engine",
+]
+
+
+def own_method(name: str) -> Method:
+    """Return the record of a user's own engine; raise InputError or EngineError if it cannot be used."""
+    return exec_method(name) if name.startswith(EXEC) else class_method(name)
