@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from mtloop.cli._options import split_names
-from mtloop.core.errors import InputError
-from mtloop.experiments.systems import SystemFiles, read_steps
 
 if TYPE_CHECKING:
-    from mtloop.core.protocols import Metric
+    from mtloop.experiments.measures import Measures
+    from mtloop.experiments.systems import SystemFiles
     from mtloop.metrics.evaluation import Evaluation
-    from mtloop.metrics.registry import MetricOptions
-
-QUALITY = ("bleu", "chrf", "ter", "sbleu")
-LEARNING = ("r0", "r1", "r01")
-SOURCE_METRICS = ("rr", "oov")  # computed on the source text
 
 
 @dataclass(frozen=True)
@@ -34,8 +25,10 @@ class Inputs:
     data: Path | None = None
     columns: str = ""
     baseline: Path | None = None
+    source_language: str | None = None
     language: str | None = None
     names: str | None = None
+    tokenize: str | None = None
     stopwords: Path | None = None
     truecase: Path | None = None
     seen: Path | None = None
@@ -45,47 +38,55 @@ class Inputs:
     block_words: int = 1000
     resamples: int = 1000
     seed: int = 1
+    scores: tuple[str, ...] = ()
+    scorers: tuple[str, ...] = ()
+    scorer_timeout: float = 600
+    lower_is_better: tuple[str, ...] = ()
 
-    def evaluation(self) -> Evaluation:
-        """Read the files and build the evaluation. Scores are computed later."""
-        from mtloop.metrics.evaluation import Evaluation
+    def evaluation(self, *, slopes: bool = False) -> Evaluation:
+        """Read the files and build the evaluation. Scores are computed later; `slopes` adds the slopes of TER."""
+        from mtloop.experiments.measures import evaluate_files
 
-        metrics = self.metrics()
-        files = SystemFiles(self.traces, self.refs, self.hyps, self.src, self.data, self.columns, self.baseline)
-        systems = files.systems()
-        on_source = [metric.name for metric in metrics if metric.name in SOURCE_METRICS]
-        if on_source and not any(step.proposal.segment.source for steps in systems.values() for step in steps):
-            raise InputError(f"metric {on_source[0]} needs the source text; give it with --src FILE")
-        if files.skipped:
-            click.echo(f"mtloop: {files.skipped}", err=True)
-        return Evaluation(systems, metrics, files.baseline_name, self.resamples, self.seed)
+        measures = self._measures(slopes)
+        return evaluate_files(self._files(), measures)
 
-    def metrics(self) -> list[Metric]:
-        """The metrics to compute."""
-        from mtloop.metrics.registry import make_metrics
+    def _files(self) -> SystemFiles:
+        from mtloop.experiments.systems import SystemFiles
 
-        if self.spm and (self.stopwords or self.truecase):
-            raise InputError("--spm uses neither a stop list nor a truecaser; leave out --stopwords and --truecase")
-        options = self.options()
-        return make_metrics(self.metric_names(options), options)
+        return SystemFiles(
+            self.traces,
+            self.refs,
+            self.hyps,
+            self.src,
+            self.data,
+            self.columns,
+            self.baseline,
+            self.source_language,
+            self.language,
+        )
 
-    def options(self) -> MetricOptions:
-        from mtloop.metrics.registry import MetricOptions
+    def _measures(self, slopes: bool) -> Measures:
+        from mtloop.experiments.learned_scores import LearnedScores
+        from mtloop.experiments.measures import Measures
+        from mtloop.metrics.score_files import ScoreFile
+        from mtloop.metrics.scorer_process import Scorer
 
-        return MetricOptions(
+        files = [ScoreFile.parse(text) for text in self.scores]
+        scorers = [Scorer.parse(text, self.scorer_timeout) for text in self.scorers]
+        return Measures(
+            names=None if self.names is None else split_names(self.names, "--metrics", "metric", "bleu,ter,r1"),
             language=self.language,
+            source_language=self.source_language,
+            tokenize=self.tokenize,
             stopwords=self.stopwords,
             truecase=self.truecase,
             seen=self.seen,
             spm=self.spm,
             vocabulary=self.vocabulary,
-            oracle=read_steps(self.oracle) if self.oracle else None,
+            oracle=self.oracle,
             block_words=self.block_words,
             resamples=self.resamples,
             seed=self.seed,
+            learned=LearnedScores(files, scorers=scorers, lower_is_better=self.lower_is_better),
+            slopes=slopes,
         )
-
-    def metric_names(self, options: MetricOptions) -> Sequence[str]:
-        if self.names is None:
-            return QUALITY + LEARNING if options.can_count_words else QUALITY
-        return split_names(self.names, "--metrics", "metric", "bleu,ter,r1")

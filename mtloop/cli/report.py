@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -14,41 +13,18 @@ from click.core import ParameterSource
 from mtloop.cli._inputs import Inputs
 from mtloop.cli._options import PATH, input_options
 
-if TYPE_CHECKING:
-    from mtloop.metrics.evaluation import Evaluation
-    from mtloop.metrics.registry import MetricOptions
-
 EPILOG = """
 \b
 Examples:
   mtloop report run.jsonl --baseline base.jsonl --lang de --out report.html
   mtloop report --ref ref.txt --src src.txt --hyp adapting.txt --baseline static.txt --lang de --out report.html
   mtloop report --data postedits.tsv --lang de --pictures both --out report.html
+  mtloop report --data postedits.tsv --lang de --scores comet=comet.json --out report.html
 \b
 The page works without a network. It always contains slopes; --metrics can select others, such as slope-ca-bleu.
 Pictures are written to the folder report_files beside report.html.
 """
 PICTURES = {"png": ("png",), "svg": ("svg",), "both": ("png", "svg"), "none": ()}
-SLOPES = ("slope-u", "slope-ca")
-
-
-class ReportInputs(Inputs):
-    """Inputs that add slopes to the metrics, unless some are selected or references are missing."""
-
-    def metric_names(self, options: MetricOptions) -> Sequence[str]:
-        return super().metric_names(options) if self._names_slopes else (*super().metric_names(options), *SLOPES)
-
-    def evaluation(self) -> Evaluation:
-        from mtloop.metrics.slope import Slope
-
-        evaluation = super().evaluation()
-        if self._names_slopes or all(step.references for steps in evaluation.systems.values() for step in steps):
-            return evaluation
-        return replace(evaluation, metrics=[m for m in evaluation.metrics if not isinstance(m, Slope)])
-
-    @property
-    def _names_slopes(self) -> bool:
-        return "slope-" in (self.names or "").lower()
 
 
 @click.command(epilog=EPILOG)
@@ -65,7 +41,7 @@ def command(context: click.Context, /, out: Path, pictures: str, title: str | No
 
     formats, arguments = PICTURES[pictures], command_line(context)
     check(out, formats)
-    evaluation = ReportInputs(**inputs).evaluation()
+    evaluation = Inputs(**inputs).evaluation(slopes=True)
     for path in write_report(evaluation, out, pictures=formats, title=title, command=arguments, progress=_progress):
         click.echo(path)
 

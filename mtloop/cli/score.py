@@ -21,6 +21,8 @@ Examples:
   mtloop score --ref ref.txt --hyp a.txt --hyp b.txt --baseline a.txt --metrics bleu,ter,r1,slope-ca --lang de
   mtloop score run.jsonl --baseline base.jsonl --lang de --format json
   mtloop score --data postedits.tsv --lang de        (columns source, mt, post_edit)
+  mtloop score --ref ref.txt --hyp system.txt --lang ja          (MeCab's words; needs mtloop[ja])
+  mtloop score --ref ref.txt --src src.txt --hyp system.txt --scorer comet='comet-env/bin/python scorer.py'
 \b
 Metrics:
   quality      bleu chrf ter (sacreBLEU's, with its signature) sbleu wmt17
@@ -30,6 +32,7 @@ Metrics:
   effort       hter ksmr wpa
   bandit       reward regret (with --oracle)
   text         rr: repetition rate of the source; oov (with --vocabulary)
+  learned      COMET and others: scores from a file (--scores) or from a program (--scorer)
 """
 
 

@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-
-import click
+from typing import TypeVar
 
 from mtloop.core.errors import InputError
+from mtloop.core.log import logger
 from mtloop.core.loop import run
 from mtloop.core.trace import Trace, is_trace_start
 from mtloop.core.types import Segment, Step, Truth
-from mtloop.data import Corpus, parse_columns, read, read_aligned, read_lines
+from mtloop.data import Corpus, Pair, parse_columns, read, read_aligned, read_lines
 from mtloop.judges import PostEditor
 from mtloop.methods.recorded import Recorded
 
+T = TypeVar("T")
 COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
 
 
@@ -32,6 +33,8 @@ class SystemFiles:
     data: Path | None = None
     columns: str = ""
     baseline: Path | None = None
+    source_language: str | None = None
+    language: str | None = None
 
     def __post_init__(self) -> None:
         """Raise InputError for an option that would be ignored."""
@@ -47,6 +50,8 @@ class SystemFiles:
         systems = dict(self._systems())
         if not systems:
             raise InputError("nothing to score: give traces, or --ref and --hyp, or --data with a column `mt`")
+        if self.data is not None and self._corpus.skipped:
+            logger.warning(self._corpus.skipped_message)
         return systems
 
     @property
@@ -54,10 +59,16 @@ class SystemFiles:
         """The name of the baseline system; None without --baseline."""
         return None if self.baseline is None else self._names[self.baseline]
 
-    @cached_property
-    def skipped(self) -> str:
-        """A message about the rows of --data that the reader skipped; empty if there are none."""
-        return f"{self.data}: {self._corpus}" if self.data is not None and self._corpus.skipped else ""
+    def align(self, values: Sequence[T], path: Path) -> list[T]:
+        """Return one value per segment, from a file with one line per segment or one per row of --data."""
+        count = len(self._stream)
+        if len(values) == count:
+            return list(values)
+        if self.data is not None and len(values) == count + sum(self._corpus.skipped.values()):
+            return [values[row - 1] for row in self._corpus.rows]
+        first = min(len(values), count) + 1
+        message = f"{len(values)} lines, but {self._truth_file} has {count}; line {first} has no counterpart"
+        raise InputError(message, path=path)
 
     def _systems(self) -> Iterator[tuple[str, list[Step]]]:
         for path, name in self._names.items():
@@ -77,43 +88,33 @@ class SystemFiles:
         return self._judged(self._hypotheses(path), name)
 
     def _judged(self, hypotheses: Mapping[str, str], name: str) -> list[Step]:
-        return list(run(self._stream, Recorded(hypotheses, name), PostEditor()))
+        return judged_steps(self._stream, hypotheses, name)
 
     def _hypotheses(self, path: Path) -> Mapping[str, str]:
-        """The lines of a file by segment id. The file has one line per segment, or one per row of --data."""
-        stream, lines = self._stream, read_lines(path)
-        ids = [segment.id for segment, _ in stream]
-        if len(lines) == len(ids):
-            return dict(zip(ids, lines, strict=True))
-        if self.data is not None and len(lines) == len(ids) + sum(self._corpus.skipped.values()):
-            return {segment_id: lines[row - 1] for segment_id, row in zip(ids, self._corpus.rows, strict=True)}
-        first = min(len(lines), len(ids)) + 1
-        message = f"{len(lines)} lines, but {self._truth_file} has {len(ids)}; line {first} has no counterpart"
-        raise InputError(message, path=path)
+        """The lines of a file by segment id."""
+        stream = self._stream  # before the lines: a missing reference is the first error
+        lines = self.align(read_lines(path), path)
+        return {segment.id: line for (segment, _), line in zip(stream, lines, strict=True)}
 
     @cached_property
     def _corpus(self) -> Corpus:
         assert self.data is not None
-        return read(self.data, columns=parse_columns(self.columns))
+        columns = parse_columns(self.columns)
+        return read(self.data, columns=columns, source_lang=self.source_language, target_lang=self.language)
 
     @property
     def _truth_file(self) -> Path:
         return self.data or self.refs[0]
 
     @cached_property
-    def _stream(self) -> list[tuple[Segment, Truth]]:
+    def _stream(self) -> list[Pair]:
         """Sources and references from --data, or from --src and --ref."""
         if self.data is not None:
             return list(self._corpus)
         if not self.refs:
             raise InputError("--hyp needs --ref FILE with the references (or --data FILE)")
         columns = read_aligned(*self.refs, *([self.src] if self.src else []))
-        references = zip(*columns[: len(self.refs)], strict=True)
-        sources = columns[-1] if self.src else [""] * len(columns[0])
-        return [
-            (Segment(str(number), source), Truth(tuple(texts)))
-            for number, (source, texts) in enumerate(zip(sources, references, strict=True), start=1)
-        ]
+        return stream_of_texts(columns[: len(self.refs)], columns[-1] if self.src else None)
 
     def _with_truth(self, steps: list[Step], path: Path) -> list[Step]:
         """The steps of a trace, with the references of --data or --ref joined by segment id, if given."""
@@ -127,13 +128,25 @@ class SystemFiles:
         return [replace(step, truth=truths[step.proposal.segment.id]) for step in steps]
 
 
+def stream_of_texts(references: Sequence[Sequence[str]], sources: Sequence[str] | None) -> list[Pair]:
+    """The stream of texts in memory, one list per reference. Segments are numbered from 1."""
+    sources = [""] * len(references[0]) if sources is None else sources
+    rows = zip(sources, zip(*references, strict=True), strict=True)
+    return [(Segment(str(number), source), Truth(texts)) for number, (source, texts) in enumerate(rows, start=1)]
+
+
+def judged_steps(stream: Sequence[Pair], hypotheses: Mapping[str, str], name: str) -> list[Step]:
+    """The steps of a system whose outputs are known, by segment id."""
+    return list(run(stream, Recorded(hypotheses, name), PostEditor()))
+
+
 def read_steps(path: Path) -> list[Step]:
     """The steps of a trace; raise InputError if it is not a trace, or has no steps."""
     if path.is_file() and not is_trace(path) and path.stat().st_size:
         raise InputError("is not a trace; give text files with --ref and --hyp", path=path)
     trace = Trace.read(path)
     if trace.truncated:
-        click.echo(f"mtloop: {path}: the last line is incomplete and was ignored; the run was interrupted", err=True)
+        logger.warning(f"{path}: the last line is incomplete and was ignored; the run was interrupted")
     steps = trace.steps
     if not steps:
         raise InputError("the trace contains no steps yet", path=path)

@@ -17,11 +17,11 @@ SentenceReward: TypeAlias = Callable[[str, str], float]
 
 
 @lru_cache(maxsize=16)
-def sentence_reward(name: str) -> SentenceReward:
+def sentence_reward(name: str, language: str | None = None) -> SentenceReward:
     """Return the reward function of a metric name: (translation, reference) to a number in [0, 1].
 
-    Sentence metrics are used unchanged. Corpus metrics are computed on the single sentence and divided by 100; if lower
-    is better, the reward is 1 minus this value.
+    `language`, the target language, selects the tokeniser. Sentence metrics are used unchanged. Corpus metrics are
+    computed on the single sentence and divided by 100; if lower is better, the reward is 1 minus this value.
 
     >>> sentence_reward("wmt17")("Save the file.", "save the file.")
     1.0
@@ -30,7 +30,7 @@ def sentence_reward(name: str) -> SentenceReward:
     """
     if name not in reward_names() and name not in plugins():
         raise UnknownName("reward", name, [*reward_names(), *plugins()])
-    metric = make_metric(name, MetricOptions())
+    metric = make_metric(name, MetricOptions(language=language))
     if isinstance(metric, SentenceAverage):
         return metric.sentence
     if isinstance(metric, SacreMetric):
@@ -61,15 +61,15 @@ def add_noise(score: float, noise: Noise, seed: str) -> float:
     return noise(score, random.Random(seed)) if noise else score
 
 
-@lru_cache(maxsize=1)
-def corpus_bleu() -> BLEU:
+@lru_cache(maxsize=16)
+def corpus_bleu(language: str | None = None) -> BLEU:
     """Return the case-insensitive corpus BLEU of the checkpoints; the rewards ignore case as well."""
-    return BLEU(lowercase=True)
+    return BLEU(lowercase=True, tokenize=MetricOptions(language=language).tokeniser)
 
 
-def corpus_bleu_statistics(text: str, reference: str) -> tuple[int, ...]:
+def corpus_bleu_statistics(text: str, reference: str, language: str | None = None) -> tuple[int, ...]:
     """Return the statistics of one sentence that corpus BLEU sums up."""
-    return tuple(int(value) for value in corpus_bleu().rows([_step(text, reference)])[0])
+    return tuple(int(value) for value in corpus_bleu(language).rows([_step(text, reference)])[0])
 
 
 def _single_sentence_score(metric: SacreMetric, text: str, reference: str) -> float:

@@ -26,6 +26,7 @@ class Additive(ABC):
     name: str
     higher_is_better: bool = True
     best_score: float = 100  # the score of a perfect system; used only where higher is better
+    digits: int = 2  # decimals in tables
 
     @property
     @abstractmethod
@@ -47,8 +48,8 @@ class Additive(ABC):
     def score_rows(self, rows: Array) -> Score:
         """Return the score of precomputed rows."""
         sums = rows.sum(axis=0)
-        numerator, denominator = self.fraction(sums)
-        return Score(self.name, float(self.aggregate(sums[None])[0]), self.signature, numerator, denominator)
+        value, fraction = float(self.aggregate(sums[None])[0]), self.fraction(sums)
+        return Score(self.name, value, self.signature, *fraction, digits=self.digits)
 
     def fraction(self, sums: Array) -> tuple[float | None, float | None]:
         """Return numerator and denominator of the score; (None, None) if it is not a plain ratio."""

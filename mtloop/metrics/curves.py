@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from mtloop.core.blocks import split_by_words
 from mtloop.core.types import Step
 from mtloop.metrics.base import Additive, Array
+from mtloop.text.tokenisers import Tokeniser
 
 
 def cumulative(metric: Additive, rows: Array) -> Array:
@@ -22,16 +24,42 @@ def difference(metric: Additive, rows: Array, baseline: Array) -> Array:
     return cumulative(metric, rows) - cumulative(metric, baseline)
 
 
-def block_ends(steps: Sequence[Step], words: int) -> NDArray[np.intp]:
+@dataclass(frozen=True)
+class BlockWords:
+    """The tokenisers that count the words of a block; None: words are separated by spaces."""
+
+    source: Tokeniser | None = None
+    reference: Tokeniser | None = None
+
+    @property
+    def signature(self) -> str:
+        """The tokenisers that are not spaces, such as "[source:ja-mecab-0.996-IPA]"; empty if there are none."""
+        named = {"source": self.source, "reference": self.reference}
+        parts = [f"{side}:{tokeniser.signature}" for side, tokeniser in named.items() if tokeniser]
+        return f"[{','.join(parts)}]" if parts else ""
+
+    def text(self, steps: Sequence[Step]) -> Callable[[Step], str]:
+        """Return the function that gives the text of a step, with spaces: the source, or else the reference."""
+        if has_source(steps):
+            return lambda step: _spaced(step.proposal.segment.source, self.source)
+        return lambda step: _spaced(_reference(step), self.reference)
+
+
+def block_ends(steps: Sequence[Step], words: int, counting: BlockWords | None = None) -> NDArray[np.intp]:
     """Return the end (exclusive) of each block of about `words` source words; a tail under half a block joins the last.
 
     A stream without source text (only hypotheses and references) is split by reference words.
     """
-    text = _source if any(step.proposal.segment.source for step in steps) else _reference
+    text = (counting or BlockWords()).text(steps)
     blocks = list(split_by_words(steps, words, text))
     if len(blocks) > 1 and sum(len(text(step).split()) for step in blocks[-1]) < words / 2:
         blocks[-2:] = [blocks[-2] + blocks[-1]]
     return np.cumsum([len(block) for block in blocks], dtype=np.intp)
+
+
+def has_source(steps: Sequence[Step]) -> bool:
+    """Return whether any step has source text."""
+    return any(step.proposal.segment.source for step in steps)
 
 
 def count_blocks_without_model(steps: Sequence[Step], ends: NDArray[np.intp]) -> int:
@@ -40,8 +68,8 @@ def count_blocks_without_model(steps: Sequence[Step], ends: NDArray[np.intp]) ->
     return int(np.searchsorted(ends, copied[-1], side="right")) + 1 if copied else 0
 
 
-def _source(step: Step) -> str:
-    return step.proposal.segment.source
+def _spaced(text: str, tokeniser: Tokeniser | None) -> str:
+    return text if tokeniser is None else " ".join(tokeniser(text))
 
 
 def _reference(step: Step) -> str:

@@ -148,8 +148,12 @@ class _PrefixMetric(Ratio):
     Without recorded counts, it is a ratio of simulated counts (`StaticCompleter` on the proposal).
 
     Only the first reference counts. A simulated text of more than 200 words is simulated, and accepted, in
-    pieces of 200 words, to bound the time. Columns: numerator, denominator, recorded, simulated.
+    pieces of 200 words, to bound the time. The simulation needs spaces between words: with `spaces=False`, only
+    recorded counts are accepted. Columns: numerator, denominator, recorded, simulated.
     """
+
+    def __init__(self, spaces: bool = True) -> None:
+        self.spaces = spaces
 
     @property
     def signature(self) -> str:
@@ -168,6 +172,9 @@ class _PrefixMetric(Ratio):
         memo = step.proposal.memo.get("interaction")
         if isinstance(memo, Mapping) and (counts := self._recorded(memo, step)) is not None:
             return *counts, 1, 0
+        if not self.spaces:
+            problem = f"{self.name} is simulated word by word, and this language has no spaces between words"
+            raise InputError(f"{problem}; leave out {self.name}, or record the interactions in the trace")
         ((target, *_),) = references([step])
         pieces = _pieces(step.proposal.text, target)
         simulated = (self._simulated(StaticCompleter(hypothesis), reference) for hypothesis, reference in pieces)

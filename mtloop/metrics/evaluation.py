@@ -69,12 +69,20 @@ class Evaluation:
     baseline: str | None = None
     resamples: int = 1000
     seed: int = 1
+    counting: curves.BlockWords = field(default_factory=curves.BlockWords)
     _rows: dict[tuple[str, int], Array] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         (first, steps), *others = self.systems.items()
         for name, other in others:
             _check_same_stream(first, steps, name, other)
+
+    def __repr__(self) -> str:
+        """Return one short line: the steps of all systems would fill thousands of lines."""
+        names, metrics = list(self.systems), ", ".join(metric.name for metric in self.metrics)
+        segments = len(self.systems[names[0]])
+        against = f", baseline {self.baseline}" if self.baseline else ""
+        return f"<Evaluation of {', '.join(names)}: {segments} segments, metrics {metrics}{against}>"
 
     def results(self) -> Iterator[SystemResult]:
         """Yield the result of every system and every metric, in their given order."""
@@ -130,7 +138,7 @@ class Evaluation:
 
     def block_ends(self, words: int) -> NDArray[np.intp]:
         """Return the ends of the stream's blocks; the same for every system, because source words define the blocks."""
-        return curves.block_ends(next(iter(self.systems.values())), words)
+        return curves.block_ends(next(iter(self.systems.values())), words, self.counting)
 
     def rows(self, system: str, metric: Additive) -> Array:
         key = (system, id(metric))

@@ -1,4 +1,7 @@
-"""Translation quality: BLEU, chrF and TER as in sacreBLEU, and two sentence-level BLEUs."""
+"""Translation quality: BLEU, chrF and TER as in sacreBLEU, and two sentence-level BLEUs.
+
+The sentence-level BLEUs are computed here, because sacreBLEU has neither their smoothing nor their orders.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import Step
 from mtloop.metrics.base import Additive, Array, divide, hypotheses, references
 from mtloop.metrics.ter import edit_counts
+from mtloop.text.ngrams import clipped_matches, count_ngrams
+from mtloop.text.tokenisers import CHINESE, DEFAULT, WITHOUT_SPACES, Tokeniser
 
 ORDER = 4
 
@@ -80,16 +85,30 @@ class ChrF(SacreMetric):
 class TER(SacreMetric):
     """Translation edit rate, with sacreBLEU's tokeniser and edit counts but a faster search (see `ter`).
 
+    `tokenize` names the tokeniser of text without spaces. For "zh", sacreBLEU's own option splits Chinese text into
+    characters. For "ja-mecab" and "char", the text is tokenised first, because sacreBLEU's option leaves long runs of
+    Japanese syllables and all Thai text in one piece. Other tokenisers change nothing: TER counts words between spaces.
     Columns: fewest edits over the references, average reference length.
     """
 
     name = "ter"
     higher_is_better = False
 
+    def __init__(self, tokenize: str = DEFAULT, **options: Any) -> None:
+        asian = {"normalized": True, "asian_support": True} if tokenize == CHINESE else {}
+        super().__init__(**asian | options)
+        self._tokeniser = Tokeniser(tokenize) if tokenize in WITHOUT_SPACES - {CHINESE} else None
+
     def _create(self) -> Any:
         from sacrebleu.metrics import ter
 
         return ter.TER(**self.options)
+
+    @property
+    def signature(self) -> str:
+        if self._tokeniser is None:
+            return super().signature
+        return super().signature.replace("tok:tercom", f"tok:{self._tokeniser.signature}+tercom")
 
     def rows(self, steps: Sequence[Step]) -> Array:
         targets = references(steps)
@@ -104,7 +123,8 @@ class TER(SacreMetric):
         return min(edits), sum(lengths) / len(lengths)
 
     def _words(self, text: str) -> list[str]:
-        return list(self._metric._preprocess_segment(text).split())
+        words = text if self._tokeniser is None else " ".join(self._tokeniser(text))
+        return list(self._metric._preprocess_segment(words).split())
 
     def aggregate(self, sums: Array) -> Array:
         """Return the edit rates; as in sacreBLEU, 100 if the reference is empty and there are edits."""
@@ -119,6 +139,9 @@ class TER(SacreMetric):
 class SentenceAverage(Additive):
     """The mean over segments of a sentence score in [0, 1]. Columns: score, one."""
 
+    def __init__(self, tokenize: str = DEFAULT) -> None:
+        self._words = Tokeniser(tokenize)
+
     @abstractmethod
     def sentence(self, hypothesis: str, target: str) -> float:
         """Return the score of one sentence, from 0 to 1."""
@@ -129,15 +152,6 @@ class SentenceAverage(Additive):
 
     def aggregate(self, sums: Array) -> Array:
         return divide(100 * sums[:, 0], sums[:, 1])
-
-    @cached_property
-    def _tokenise(self) -> Any:
-        from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
-        return Tokenizer13a()  # type: ignore[no-untyped-call]
-
-    def _words(self, text: str) -> list[str]:
-        return list(self._tokenise(text).split())
 
 
 class SBLEU(SentenceAverage):
@@ -152,7 +166,7 @@ class SBLEU(SentenceAverage):
 
     @property
     def signature(self) -> str:
-        return "nrefs:best|case:mixed|tok:13a|smooth:nakov2012|order:4"
+        return f"nrefs:best|case:mixed|tok:{self._words.signature}|smooth:nakov2012|order:4"
 
     def sentence(self, hypothesis: str, target: str) -> float:
         words, reference = self._words(hypothesis), self._words(target)
@@ -175,12 +189,14 @@ class RewardBLEU(SentenceAverage):
 
     name = "wmt17"
 
-    def __init__(self, floor: float = 0.01) -> None:
+    def __init__(self, floor: float = 0.01, tokenize: str = DEFAULT) -> None:
+        super().__init__(tokenize)
         self.floor = floor
 
     @property
     def signature(self) -> str:
-        return f"nrefs:best|case:lc|tok:13a|smooth:floor[{self.floor:.2g}]|order:4|eff:yes"
+        tokeniser = self._words.signature
+        return f"nrefs:best|case:lc|tok:{tokeniser}|smooth:floor[{self.floor:.2g}]|order:4|eff:yes"
 
     def sentence(self, hypothesis: str, target: str) -> float:
         words, reference = self._words(hypothesis.lower()), self._words(target.lower())
@@ -194,22 +210,5 @@ class RewardBLEU(SentenceAverage):
 
 def _match_counts(words: list[str], reference: list[str], order: int) -> list[tuple[int, int]]:
     """Return the clipped matches and the totals of the hypothesis' n-grams, for n from 1 to `order`."""
-    grams = ((_ngrams(words, n), _ngrams(reference, n), max(0, len(words) - n + 1)) for n in range(1, order + 1))
-    return [(_clipped_matches(ours, theirs), total) for ours, theirs, total in grams]
-
-
-def _clipped_matches(hypothesis: Iterable[tuple[str, ...]], reference: Iterable[tuple[str, ...]]) -> int:
-    """Return the number of hypothesis n-grams in the reference, clipped. Plain dict: a Counter would be slower."""
-    left: dict[tuple[str, ...], int] = {}
-    for gram in reference:
-        left[gram] = left.get(gram, 0) + 1
-    matches = 0
-    for gram in hypothesis:
-        if count := left.get(gram, 0):
-            left[gram] = count - 1
-            matches += 1
-    return matches
-
-
-def _ngrams(words: list[str], n: int) -> Iterable[tuple[str, ...]]:
-    return zip(*(words[i:] for i in range(n)), strict=False)
+    orders = range(1, order + 1)
+    return [(clipped_matches(words, count_ngrams(reference, n), n), max(0, len(words) - n + 1)) for n in orders]

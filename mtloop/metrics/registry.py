@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -14,16 +14,19 @@ from mtloop.core.protocols import Metric
 from mtloop.core.types import Step
 from mtloop.metrics.adaptation import Recall, WordSet, parse_recall
 from mtloop.metrics.base import Additive
+from mtloop.metrics.curves import BlockWords
 from mtloop.metrics.effort import HTER, KSMR, WordPrediction
+from mtloop.metrics.given_scores import GivenScores
 from mtloop.metrics.quality import BLEU, SBLEU, TER, ChrF, RewardBLEU
 from mtloop.metrics.regret import MeanReward, Regret
 from mtloop.metrics.reliability import RepeatedErrors
-from mtloop.metrics.repetition import OutOfVocabulary, RepetitionRate
+from mtloop.metrics.repetition import OutOfVocabulary, RepetitionRate, RunningWords
 from mtloop.metrics.slope import Model, Slope
 from mtloop.text.files import read_lines
 from mtloop.text.moses import Truecaser
 from mtloop.text.seen_words import SeenWords
 from mtloop.text.stopwords import StopWords
+from mtloop.text.tokenisers import DEFAULT, Tokeniser, load_tokeniser, tokeniser_name, word_tokeniser_name
 from mtloop.text.units import ContentWords, Subwords, Units
 
 GROUP = "mtloop.metrics"  # the entry-point group through which plugins add metrics
@@ -33,12 +36,16 @@ GROUP = "mtloop.metrics"  # the entry-point group through which plugins add metr
 class MetricOptions:
     """Options of metrics; files are read when a metric first uses them.
 
-    `language` is the target language. Recall uses `stopwords`, `truecase` (training text of the truecaser), `seen`
-    (text whose words are not counted) and `spm` (subword model). The OOV rate uses `vocabulary` (training text),
-    regret uses `oracle`, and slopes use `block_words`, `resamples` and `seed`.
+    `language` is the target language; `tokenize` names a tokeniser of sacreBLEU to use instead of the language's.
+    `source_language` is needed to count the words of a source text without spaces. Recall uses `stopwords`, `truecase`
+    (training text of the truecaser), `seen` (text whose words are not counted) and `spm` (subword model). The OOV rate
+    uses `vocabulary` (training text), regret uses `oracle`, and slopes use `block_words`, `resamples` and `seed`.
+    `given` holds the metrics whose scores come from another program, by name.
     """
 
     language: str | None = None
+    source_language: str | None = None
+    tokenize: str | None = None
     stopwords: Path | None = None
     truecase: Path | None = None
     seen: Path | None = None
@@ -48,13 +55,49 @@ class MetricOptions:
     block_words: int = 1000
     resamples: int = 1000
     seed: int = 1
+    given: Mapping[str, GivenScores] = field(default_factory=dict)
     _cache: dict[str, Metric] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def tokeniser(self) -> str:
+        """The name of the tokeniser of BLEU and its relatives. Raise an error if it is unknown or not installed."""
+        name = tokeniser_name(self.language, self.tokenize)
+        load_tokeniser(name)
+        return name
+
+    @cached_property
+    def word_tokeniser(self) -> str:
+        """The name of the tokeniser that finds the words of a target text without spaces; else "13a"."""
+        name = word_tokeniser_name(self.language, self.tokenize)
+        load_tokeniser(name)
+        return name
+
+    @property
+    def has_spaces(self) -> bool:
+        """Whether the target language separates words by spaces, as far as the options tell."""
+        return word_tokeniser_name(self.language, self.tokenize) == DEFAULT
+
+    @cached_property
+    def block_counting(self) -> BlockWords:
+        """How the words of blocks are counted: between spaces, or by the tokenisers of languages without spaces."""
+        names = word_tokeniser_name(self.source_language), word_tokeniser_name(self.language, self.tokenize)
+        source, reference = (None if name == DEFAULT else Tokeniser(name) for name in names)
+        return BlockWords(source, reference)
+
+    @cached_property
+    def source_words(self) -> RunningWords:
+        """The running words of the source text."""
+        tokeniser = self.block_counting.source
+        return RunningWords() if tokeniser is None else RunningWords(tokeniser, tokeniser.signature)
 
     @cached_property
     def units(self) -> Units:
         """The units that recall counts: subwords with `spm`, else content words."""
         if self.spm is not None:
             return Subwords(self.spm)
+        if not self.has_spaces:
+            problem = "this language has no spaces between words, so recall (r0, r1, ...) and rer count subwords"
+            raise InputError(f"{problem}; give a SentencePiece model with --spm FILE, or leave them out")
         return ContentWords(self._language, self._stopwords, self._truecaser)
 
     @cached_property
@@ -70,12 +113,14 @@ class MetricOptions:
     def vocabulary_words(self) -> frozenset[str]:
         if self.vocabulary is None:
             raise InputError("the out-of-vocabulary rate needs --vocabulary FILE, the training text")
-        return frozenset(word for line in read_lines(self.vocabulary) for word in line.split())
+        return frozenset(word for line in read_lines(self.vocabulary) for word in self.source_words.tokenise(line))
 
     @property
     def can_count_words(self) -> bool:
         """Whether the options are sufficient to find content words or subwords."""
-        return self.spm is not None or self.language is not None or self.stopwords is not None
+        if self.spm is not None:
+            return True
+        return self.has_spaces and (self.language is not None or self.stopwords is not None)
 
     @property
     def _language(self) -> str:
@@ -86,7 +131,7 @@ class MetricOptions:
         if self.stopwords is not None:
             return StopWords.of_words(read_lines(self.stopwords), self.stopwords.name)
         if self.language is None:
-            raise InputError("recall of content words needs --lang (for example --lang de) or --stopwords FILE")
+            raise InputError("recall of content words needs --target-lang CODE, such as de, or --stopwords FILE")
         return StopWords.of_language(self.language)
 
     @property
@@ -95,22 +140,27 @@ class MetricOptions:
 
 
 METRICS: dict[str, Callable[[MetricOptions], Metric]] = {
-    "bleu": lambda o: BLEU(),
+    "bleu": lambda o: BLEU(tokenize=o.tokeniser),
     "chrf": lambda o: ChrF(),
-    "ter": lambda o: TER(),
-    "sbleu": lambda o: SBLEU(),
-    "wmt17": lambda o: RewardBLEU(),
-    "hter": lambda o: HTER(),
-    "ksmr": lambda o: KSMR(),
-    "wpa": lambda o: WordPrediction(),
+    "ter": lambda o: TER(o.word_tokeniser),
+    "sbleu": lambda o: SBLEU(o.tokeniser),
+    "wmt17": lambda o: RewardBLEU(tokenize=o.tokeniser),
+    "hter": lambda o: HTER(o.word_tokeniser),
+    "ksmr": lambda o: KSMR(o.has_spaces),
+    "wpa": lambda o: WordPrediction(o.has_spaces),
     "rer": lambda o: RepeatedErrors(o.units),
-    "rr": lambda o: RepetitionRate(),
-    "oov": lambda o: OutOfVocabulary(o.vocabulary_words),
-    "reward": lambda o: MeanReward(RewardBLEU()),
-    "regret": lambda o: Regret(_oracle(o), RewardBLEU()),
+    "rr": lambda o: RepetitionRate(o.source_words),
+    "oov": lambda o: OutOfVocabulary(o.vocabulary_words, o.source_words),
+    "reward": lambda o: MeanReward(RewardBLEU(tokenize=o.tokeniser)),
+    "regret": lambda o: Regret(_oracle(o), RewardBLEU(tokenize=o.tokeniser)),
 }
 PATTERNS = ("r0", "r1", "r01", "r2", "r3", "slope-u", "slope-ca", "slope-u-bleu", "slope-ca-chrf")
 """Examples of further names: any recall (r0, r1, ..., r1+2), and the slopes of any additive metric."""
+
+
+def is_metric_name(name: str) -> bool:
+    """Return whether a metric of mtloop or of a plugin has this name."""
+    return name in METRICS or name in plugins() or parse_recall(name) is not None or name.startswith("slope-")
 
 
 def make_metrics(names: Iterable[str], options: MetricOptions) -> list[Metric]:
@@ -126,13 +176,16 @@ def make_metric(name: str, options: MetricOptions) -> Metric:
 
 
 def _make(name: str, options: MetricOptions) -> Metric:
+    if name in options.given:
+        return options.given[name]
     if (ks := parse_recall(name)) is not None:
         return Recall(options.units, ks, options.seen_words)
     if slope := re.fullmatch(r"slope-(u|ca)(?:-(.+))?", name):
         return _slope(slope[1], slope[2] or "ter", options)
     factory = METRICS.get(name) or plugins().get(name)
     if factory is None:
-        raise UnknownName("metric", name, [*METRICS, *plugins(), *PATTERNS])
+        hint = "give the scores of a learned metric, such as COMET, with --scores or --scorer"
+        raise UnknownName("metric", name, [*METRICS, *plugins(), *options.given, *PATTERNS], hint=hint)
     return factory(options)
 
 
@@ -140,10 +193,13 @@ def _slope(model: str, metric_name: str, options: MetricOptions) -> Slope:
     metric = make_metric(metric_name, options)
     if isinstance(metric, Regret):
         raise InputError("a slope is fitted to errors above zero, but regret can be negative; use slope-ca-reward")
+    if isinstance(metric, GivenScores):
+        raise InputError(f"a slope is fitted to errors, but the errors of {metric_name} are unknown; use slope-ca")
     if not isinstance(metric, Additive):
         raise InputError(f"a slope is fitted to an additive metric; {metric_name!r} is not additive")
+    _ = options.block_counting.signature  # loads the tokenisers now, so that a missing package is found at once
     slope_model: Model = "u" if model == "u" else "ca"
-    return Slope(metric, slope_model, options.block_words, options.resamples, options.seed)
+    return Slope(metric, slope_model, options.block_words, options.resamples, options.seed, options.block_counting)
 
 
 def _oracle(options: MetricOptions) -> Sequence[Step]:

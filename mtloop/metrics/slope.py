@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mtloop.core.types import JSON, Score, Step
 from mtloop.metrics.base import Additive, Array, divide
-from mtloop.metrics.curves import block_ends, block_sums, count_blocks_without_model
+from mtloop.metrics.curves import BlockWords, block_ends, block_sums, count_blocks_without_model
 from mtloop.metrics.quality import TER
 
 Model = Literal["u", "ca"]
@@ -64,20 +64,28 @@ class Slope:
     """
 
     def __init__(
-        self, metric: Additive, model: Model = "ca", words: int = 1000, resamples: int = 1000, seed: int = 1
+        self,
+        metric: Additive,
+        model: Model = "ca",
+        words: int = 1000,
+        resamples: int = 1000,
+        seed: int = 1,
+        counting: BlockWords | None = None,
     ) -> None:
         self.metric, self.model, self.words, self.resamples, self.seed = metric, model, words, resamples, seed
+        self.counting = counting or BlockWords()
         self.name = f"slope-{model}" if metric.name == "ter" else f"slope-{model}-{metric.name}"
 
     @property
     def signature(self) -> str:
         name = self.metric.name
         errors = name if not self.metric.higher_is_better else f"{self.metric.best_score:g}-{name}"
-        parts = f"model:{self.model}|errors:{errors}|block:{self.words}w|bs:{self.resamples}|seed:{self.seed}"
+        block = f"{self.words}w{self.counting.signature}"
+        parts = f"model:{self.model}|errors:{errors}|block:{block}|bs:{self.resamples}|seed:{self.seed}"
         return f"{parts}|{self.metric.signature}"
 
     def score(self, steps: Sequence[Step]) -> Score:
-        ends = block_ends(steps, self.words)
+        ends = block_ends(steps, self.words, self.counting)
         return self.score_rows(self.metric.rows(steps), ends, count_blocks_without_model(steps, ends))
 
     def score_rows(self, rows: Array, ends: NDArray[np.intp], skipped: int = 0) -> Score:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import sacrebleu
+from helpers.many_scripts import REFERENCES, TRANSLATIONS
 from helpers.samples import noisy_steps
 from helpers.steps import make_steps
 from hypothesis import given
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from mtloop.core import InputError, Step
 from mtloop.metrics.base import Additive
 from mtloop.metrics.quality import BLEU, SBLEU, TER, ChrF, RewardBLEU, SacreMetric
+from mtloop.metrics.registry import MetricOptions, make_metric
+from mtloop.text.tokenisers import tokeniser_name
 
 PAIRS = [
     pytest.param(BLEU, sacrebleu.BLEU, {}, id="bleu"),
@@ -48,6 +51,52 @@ def test_a_varying_number_of_references(
     expected = reference.corpus_score([step.proposal.text for step in one + two], documents)
     score = ours(**options).score(one + two)
     assert (score.value, score.signature) == (expected.score, str(reference.get_signature()))
+
+
+# Printed by the command `sacrebleu REF -i HYP -tok TOKENISER -w 10`, sacreBLEU 2.6.0. The texts are ours.
+GOLDEN_BLEU = [
+    ("ja", "ja-mecab", 69.0793816369, "tok:ja-mecab-0.996-IPA|"),
+    ("zh", "zh", 57.7924074488, "tok:zh|"),
+    ("ko", "ko-mecab", 53.8707355926, "tok:ko-mecab-0.996/ko-0.9.2-KO|"),
+    ("th", "char", 73.0529233497, "tok:char|"),
+]
+# `sacrebleu -m ter`: for Chinese with --ter-normalized --ter-asian-support; for Japanese and Thai on texts that
+# sacreBLEU's tokenisers ja-mecab and char had tokenised; for Korean, which has spaces, without options.
+GOLDEN_TER = [
+    ("ja", 15.6862745098, "tok:ja-mecab-0.996-IPA+tercom|norm:no|punct:yes|asian:no"),
+    ("zh", 18.75, "tok:tercom|norm:yes|punct:yes|asian:yes"),
+    ("ko", 36.8421052632, "tok:tercom|norm:no|punct:yes|asian:no"),
+    ("th", 22.0588235294, "tok:char+tercom|norm:no|punct:yes|asian:no"),
+]
+
+
+@pytest.mark.parametrize(("language", "tokeniser", "expected", "signature"), GOLDEN_BLEU)
+def test_golden_bleu_of_languages_with_a_tokeniser_of_their_own(
+    language: str, tokeniser: str, expected: float, signature: str
+) -> None:
+    steps = make_steps(TRANSLATIONS[language], REFERENCES[language])
+    for score in (BLEU(tokenize=tokeniser).score(steps), make_metric("bleu", MetricOptions(language)).score(steps)):
+        assert score.value == pytest.approx(expected, abs=5e-11)
+        assert signature in score.signature
+
+
+@pytest.mark.parametrize(("language", "expected", "signature"), GOLDEN_TER)
+def test_golden_ter_of_languages_without_spaces(language: str, expected: float, signature: str) -> None:
+    score = make_metric("ter", MetricOptions(language)).score(make_steps(TRANSLATIONS[language], REFERENCES[language]))
+    assert score.value == pytest.approx(expected, abs=5e-11)
+    assert signature in score.signature
+
+
+@pytest.mark.parametrize("language", ["ja", "zh", "th"])
+@pytest.mark.parametrize("metric", [SBLEU, RewardBLEU])
+def test_sentence_bleu_of_a_near_translation_without_spaces_is_not_zero(
+    metric: type[SBLEU | RewardBLEU], language: str
+) -> None:
+    steps = make_steps(TRANSLATIONS[language], REFERENCES[language])
+    with_tokeniser, without = (metric(tokenize=name) for name in (tokeniser_name(language), "13a"))
+    assert with_tokeniser.score(steps).value > 40
+    assert without.score(steps).value < 10
+    assert f"tok:{tokeniser_name(language)}" in with_tokeniser.signature
 
 
 @pytest.mark.parametrize("metric", [BLEU(), ChrF(), TER(), SBLEU(), RewardBLEU()], ids=lambda metric: metric.name)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
+from helpers.steps import make_steps
 
-from mtloop.core import UnknownName
+from mtloop.core import InputError, UnknownName
+from mtloop.metrics.curves import block_ends
 from mtloop.metrics.registry import MetricOptions, make_metric
 
 
@@ -14,7 +17,50 @@ def test_every_name_of_the_error_message_can_be_used() -> None:
     options = MetricOptions(language="de")
     with pytest.raises(UnknownName) as error:
         make_metric("blue", options)
-    names = re.sub(r".*known: ", "", str(error.value)).split(", ")
+    names = re.sub(r".*known: (.*?);.*", r"\1", str(error.value)).split(", ")
     assert {"bleu", "r2", "r3", "slope-ca", "slope-u-bleu"} <= set(names)
     for name in set(names) - {"oov", "regret"}:  # these two need a file
         assert make_metric(name, options).name
+
+
+def test_an_unknown_metric_is_told_how_to_give_learned_scores() -> None:
+    with pytest.raises(UnknownName, match="--scores or --scorer"):
+        make_metric("comet", MetricOptions())
+
+
+@pytest.mark.parametrize("name", ["bleu", "sbleu", "wmt17", "reward"])
+def test_the_tokeniser_of_the_language_is_named_in_the_signature(name: str) -> None:
+    assert "tok:zh|" in make_metric(name, MetricOptions(language="zh-TW")).signature
+    assert "tok:13a" in make_metric(name, MetricOptions(language="zh", tokenize="13a")).signature
+    assert "tok:13a" in make_metric(name, MetricOptions(language="de-AT")).signature
+
+
+@pytest.mark.parametrize("name", ["r0", "r1", "r01", "rer", "slope-ca-r1"])
+@pytest.mark.parametrize("options", [{"language": "ja"}, {"language": "th"}, {"tokenize": "zh"}])
+def test_recall_of_a_language_without_spaces_needs_subwords(name: str, options: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="--spm"):
+        make_metric(name, MetricOptions(**options))
+
+
+def test_korean_has_spaces_so_its_words_can_be_recalled() -> None:
+    assert "tok:moses-ko" in make_metric("r1", MetricOptions(language="ko")).signature
+
+
+@pytest.mark.parametrize("name", ["ksmr", "wpa"])
+def test_effort_is_not_simulated_without_spaces(name: str) -> None:
+    steps = make_steps(["ファイルを保存"], ["ファイルを保存する"])
+    with pytest.raises(InputError, match=f"leave out {name}, or record the interactions"):
+        make_metric(name, MetricOptions(language="ja")).score(steps)
+    memo = {"interaction": {"keystrokes": 2, "mouse": 1, "words_right": 3, "words": 4}}
+    recorded = [replace(step, proposal=replace(step.proposal, memo=memo)) for step in steps]
+    assert make_metric(name, MetricOptions(language="ja")).score(recorded).defined
+
+
+def test_words_of_a_source_without_spaces_are_counted_by_its_tokeniser() -> None:
+    steps = make_steps(["a"] * 4, ["a"] * 4, ["ファイルを保存してください。"] * 4)
+    options = MetricOptions(source_language="ja", block_words=14)
+    assert block_ends(steps, 14, options.block_counting).tolist() == [2, 4]  # seven words each
+    assert block_ends(steps, 14).tolist() == [4]
+    assert "block:14w[source:ja-mecab-" in make_metric("slope-ca", options).signature
+    assert "tok:ja-mecab-" in make_metric("rr", options).signature
+    assert "block:14w|" in make_metric("slope-ca", MetricOptions(block_words=14)).signature

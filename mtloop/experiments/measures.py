@@ -1,0 +1,162 @@
+"""Which metrics are computed, with which options: what `mtloop score`, `mtloop report` and `mtloop.score` share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from mtloop.core.errors import InputError
+from mtloop.core.log import logger
+from mtloop.core.protocols import Metric
+from mtloop.core.types import Step
+from mtloop.experiments.learned_scores import Align, LearnedScores, Systems
+from mtloop.experiments.systems import SystemFiles, read_steps
+from mtloop.metrics.curves import has_source
+from mtloop.metrics.evaluation import Evaluation
+from mtloop.metrics.registry import MetricOptions, make_metrics
+from mtloop.metrics.slope import Slope
+from mtloop.text.tokenisers import lacks_spaces
+
+QUALITY = ("bleu", "chrf", "ter", "sbleu")
+LEARNING = ("r0", "r1", "r01")
+SLOPES = ("slope-u", "slope-ca")
+SOURCE_METRICS = ("rr", "oov")  # computed on the source text
+SPLIT_AT_SPACES = ("13a", "intl", "none")  # tokenisers that find no words in text without spaces
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """The metrics and their options; see `MetricOptions` for those that are not explained here.
+
+    `names` are the metrics (None: a choice that fits the options); learned metrics are added to them. `slopes` adds the
+    slopes of TER, unless `names` has a slope or they cannot be computed.
+    """
+
+    names: Sequence[str] | None = None
+    language: str | None = None
+    source_language: str | None = None
+    tokenize: str | None = None
+    stopwords: Path | None = None
+    truecase: Path | None = None
+    seen: Path | None = None
+    spm: Path | None = None
+    vocabulary: Path | None = None
+    oracle: Path | None = None
+    block_words: int = 1000
+    resamples: int = 1000
+    seed: int = 1
+    learned: LearnedScores = field(default_factory=LearnedScores)
+    slopes: bool = False
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """The metrics to compute. Raise an error for a wrong name or option, or a missing package."""
+        if self.spm and (self.stopwords or self.truecase):
+            raise InputError("--spm uses neither a stop list nor a truecaser; leave out --stopwords and --truecase")
+        names = [*self._names, *(SLOPES if self._adds_slopes else ())]
+        if not names:
+            raise InputError("no metric to compute; name at least one, for example bleu")
+        return make_metrics(names, self.options)
+
+    @cached_property
+    def options(self) -> MetricOptions:
+        return MetricOptions(
+            language=self.language,
+            source_language=self.source_language,
+            tokenize=self.tokenize,
+            stopwords=self.stopwords,
+            truecase=self.truecase,
+            seen=self.seen,
+            spm=self.spm,
+            vocabulary=self.vocabulary,
+            oracle=read_steps(self.oracle) if self.oracle else None,
+            block_words=self.block_words,
+            resamples=self.resamples,
+            seed=self.seed,
+            given=self.learned.metrics(),
+        )
+
+    def evaluate(self, systems: Systems, baseline: str | None = None, align: Align | None = None) -> Evaluation:
+        """Return the evaluation of the systems. The scores of learned metrics are read or computed now.
+
+        `align` matches the scores of a file with the segments, if their numbers differ.
+        """
+        metrics = self._computable(systems)
+        _check_source(metrics, systems)
+        _check_blocks(metrics, systems, self.options)
+        _warn_without_spaces(metrics, systems, self.options)
+        scored = self.learned.add_to(systems, align)
+        return Evaluation(scored, metrics, baseline, self.resamples, self.seed, self.options.block_counting)
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of the metrics; learned metrics are added where they are not named."""
+        quality = QUALITY + LEARNING if self.options.can_count_words else QUALITY
+        names = [name.strip().lower() for name in (quality if self.names is None else self.names)]
+        return names + [name for name in self.options.given if name not in names]
+
+    @property
+    def _adds_slopes(self) -> bool:
+        return self.slopes and not any(name.strip().lower().startswith("slope-") for name in self.names or ())
+
+    def _computable(self, systems: Systems) -> list[Metric]:
+        """Return the metrics without added slopes that cannot be computed."""
+        if not self._adds_slopes:
+            return self.metrics
+        problem = _block_problem(systems, self.options)
+        if problem:
+            logger.warning(f"the slopes are left out: {problem}")
+        if not problem and all(step.references for steps in systems.values() for step in steps):
+            return self.metrics
+        return [metric for metric in self.metrics if not isinstance(metric, Slope)]
+
+
+def evaluate_files(files: SystemFiles, measures: Measures) -> Evaluation:
+    """Read the systems and return their evaluation. Wrong metrics are found before the systems are read."""
+    _ = measures.metrics
+    return measures.evaluate(files.systems(), files.baseline_name, files.align if files.data else None)
+
+
+def _check_source(metrics: Sequence[Metric], systems: Systems) -> None:
+    on_source = [metric.name for metric in metrics if metric.name in SOURCE_METRICS]
+    if on_source and not any(map(has_source, systems.values())):
+        raise InputError(f"metric {on_source[0]} needs the source text; give it with --src FILE")
+
+
+def _check_blocks(metrics: Sequence[Metric], systems: Systems, options: MetricOptions) -> None:
+    """Raise InputError if a metric would count a sentence without spaces as one word."""
+    counting = [metric.name for metric in metrics if isinstance(metric, Slope) or metric.name in SOURCE_METRICS]
+    if counting and (problem := _block_problem(systems, options)):
+        raise InputError(f"metric {counting[0]} counts words, but {problem}")
+
+
+def _block_problem(systems: Systems, options: MetricOptions) -> str:
+    """Return why the words of blocks cannot be counted; empty if they can."""
+    steps = next(iter(systems.values()))
+    if has_source(steps):
+        texts: Iterable[str] = (step.proposal.segment.source for step in steps)
+        side, option, known = "source text", "--source-lang", options.block_counting.source
+    else:
+        texts, side, option = _references(steps), "references", "--target-lang"
+        known = options.block_counting.reference
+    if known is not None or not lacks_spaces(texts):
+        return ""
+    verb = "has" if side == "source text" else "have"
+    return f"the {side} {verb} no spaces between words; give the language with {option}, such as {option} ja"
+
+
+def _warn_without_spaces(metrics: Sequence[Metric], systems: Systems, options: MetricOptions) -> None:
+    """Warn if a metric splits text at spaces, but the references have none."""
+    counting = [metric.name for metric in metrics if "tok:" in metric.signature]
+    if not counting or options.tokeniser not in SPLIT_AT_SPACES:
+        return
+    if lacks_spaces(_references(next(iter(systems.values())))):
+        problem = f"the references have no spaces between words, but tokeniser {options.tokeniser} splits at spaces"
+        hint = "give the language, such as --target-lang ja, or --tokenize char"
+        logger.warning(f"{problem}, so these scores mean little: {', '.join(counting)}; {hint}")
+
+
+def _references(steps: Sequence[Step]) -> Iterable[str]:
+    return (step.references[0] for step in steps if step.references)
