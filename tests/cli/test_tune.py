@@ -13,13 +13,10 @@ from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
-from helpers.samples import SplitWords
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.cli import main
-from mtloop.cli.tune import report
-from mtloop.core import Proposal, Segment, Step, Trace, Truth
-from mtloop.metrics.adaptation import Recall
+from mtloop.core import Trace
 from mtloop.metrics.effort import KSMR
 from mtloop.metrics.quality import TER
 
@@ -37,9 +34,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def arguments(model: Path, data: Path, out: Path, *more: object) -> list[str]:
     given = ["tune", "--data", data, "--model", model, "--method", "bias", "--space", "learning_rate=0.1:5:log"]
     given += ["--trials", 4]
-    given += ["--halving", "--tune-rows", "1-8", "--report-rows", "9-12", "--metric", "ter", "--seed", 3]
+    given += ["--halving", "--tune-rows", "1-8", "--report-rows", "9-12", "--metric", "chrf", "--seed", 3]
     given += ["--report-metrics", "ter,bleu,r0", "--snapshot-every", 2, "--jobs", 1, "--out", out, *more]
     return [str(argument) for argument in given]
+
+
+def full_search(model: Path, data: Path, out: Path, *more: object) -> list[str]:
+    """The arguments of a search without successive halving: five trials in batches of two."""
+    given = [each for each in arguments(model, data, out) if each != "--halving"]
+    return [*given, *(str(each) for each in ("--trials", 5, "--batch", 2, *more))]
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,15 @@ def whole(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """The folder and the output of an uninterrupted search."""
     out = tmp_path_factory.mktemp("whole") / "out"
     return out, run_search(arguments(model, data, out), out)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders of uninterrupted searches without successive halving, by sampler."""
+    folders = {sampler: tmp_path_factory.mktemp(sampler) / "out" for sampler in ("tpe", "random")}
+    for sampler, out in folders.items():
+        run_search(full_search(model, data, out, "--sampler", sampler), out)
+    return folders
 
 
 def run_search(arguments: list[str], out: Path) -> str:
@@ -110,26 +122,43 @@ def test_an_interrupted_search_finds_the_same_winner(
     assert_same(out, whole[0])
 
 
-def test_parallel_trials_give_the_same_result_if_their_parent_is_killed(
-    model: Path, data: Path, tmp_path: Path
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_search_killed_in_the_middle_ends_with_the_same_trials(
+    model: Path, data: Path, uninterrupted: dict[str, Path], tmp_path: Path, sampler: str, jobs: int
 ) -> None:
-    """Killing only the search leaves its trials running; the next search waits for them and resumes."""
-    out, other = tmp_path / "out", tmp_path / "other"
-    command = [sys.executable, "-m", "mtloop", *arguments(model, data, out, "--trials", 2, "--jobs", 2)]
+    """Kill the process of the search with -9 while a trial of the second batch is running, then run it again."""
+    out = tmp_path / "out"
+    given = full_search(model, data, out, "--sampler", sampler, "--jobs", jobs)
+    command = [sys.executable, "-m", "mtloop", *given]
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not list(out.glob("trials/*.jsonl")) and first.poll() is None:
+    while not (out / "trials/003.jsonl").exists() and first.poll() is None:
         time.sleep(0.02)
     first.send_signal(signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL
+    assert not (out / "winner.toml").exists()
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.replace(str(out), "OUT") == run_search(arguments(model, data, other, "--trials", 2), other)
-    assert_same(out, other)
+    assert (out / "trials.jsonl").read_bytes() == (uninterrupted[sampler] / "trials.jsonl").read_bytes()
+    assert_same(out, uninterrupted[sampler])
+
+
+def test_the_samplers_draw_other_trials_after_the_first_batches(uninterrupted: dict[str, Path]) -> None:
+    tpe, random = (
+        {line["trial"]: line["settings"] for line in map(json.loads, (out / "trials.jsonl").read_text().splitlines())}
+        for out in uninterrupted.values()
+    )
+    assert [tpe[i] for i in range(4)] == [random[i] for i in range(4)]
+    assert tpe[4] != random[4]
+    values = [json.loads(line)["value"] for line in (uninterrupted["tpe"] / "trials.jsonl").read_text().splitlines()]
+    assert len(set(values)) > 2  # otherwise the results could not have changed the draws
+    plans = [json.loads((out / "plan.json").read_text()) for out in uninterrupted.values()]
+    assert [(plan["sampler"], plan["batch"]) for plan in plans] == [("tpe", 2), ("random", 5)]
 
 
 def test_output_and_files_of_a_search(whole: tuple[Path, str], mtloop: Call, tmp_path: Path) -> None:
     out, output = whole
-    assert "Tuned on rows 1-8: ter, lower is better." in output
+    assert "Tuned on rows 1-8: chrf, higher is better." in output
     assert "Reported on rows 9-12" in output
     for name in ("baseline", "default", "minus baseline"):
         assert name in output
@@ -137,6 +166,9 @@ def test_output_and_files_of_a_search(whole: tuple[Path, str], mtloop: Call, tmp
     assert len(lines) == 4
     assert [line["rows"] for line in lines] == [8, 8, 4, 4]
     assert not list(out.rglob("*.state"))
+    verdict = output.splitlines()[-1]
+    assert verdict.startswith(("Keep the defaults. ", "Use the winner. "))
+    assert (out / "winner.toml").read_text().splitlines()[0] == f"# {verdict}"
     assert mtloop("run", "--config", out / "winner.toml", "--limit", 2, "--out", tmp_path / "w.jsonl").code == 0
     header = Trace.read(tmp_path / "w.jsonl").header
     assert {**header.config["settings"], **lines[0]["settings"]} == header.config["settings"]  # type: ignore[dict-item]
@@ -170,6 +202,8 @@ def test_several_metrics_by_their_mean_relative_gain(mtloop: Call, model: Path, 
         (["--report-metrics", ","], "--report-metrics names no metric; for example: --report-metrics bleu,ter"),
         (["--metric", ","], "--metric names no metric; for example: --metric ter"),
         (["--schedule", "never"], "expected each"),
+        (["--sampler", "tpe"], "with halving, all trials are drawn before the first result; use the sampler random"),
+        (["--seed", "4294967296"], "seed is 4294967296; expected 0 to 4294967295"),
     ],
 )
 def test_an_error_is_one_line_and_nothing_is_written(
@@ -183,18 +217,22 @@ def test_an_error_is_one_line_and_nothing_is_written(
     assert not out.exists()
 
 
-def test_an_undefined_score_prints_no_nan() -> None:
-    step = Step(0, Proposal(Segment("1", "Save"), "Sichern"), truth=Truth(("Speichern",)))
-    recall = Recall(SplitWords(), {1})  # no word occurs twice, so the recall is 0/0
-    text = report({"baseline": [step], "default": [step]}, [recall], "rows 1-1")
-    assert "nan" not in text
-    rows = [line.split() for line in text.splitlines() if line.startswith(("baseline", "default"))]
-    assert rows == [["baseline", "0/0"], ["default", "0/0"], ["default", "-"]]
+def test_a_missing_optuna_is_reported_before_work_begins(
+    mtloop: Call, model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    result = mtloop(*arguments(model, data, tmp_path / "out"))
+    assert result.code == 2
+    assert result.err == "mtloop: optuna is not installed; run: pip install 'mtloop[tune]'\n"
+    assert not (tmp_path / "out").exists()
 
 
-def test_a_search_without_halving_has_one_round(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
-    given = [each for each in arguments(model, data, tmp_path / "out", "--trials", 2) if each != "--halving"]
-    assert mtloop(*given).err.splitlines()[0] == "round 1 of 1: 2 trials on 8 segments"
+def test_the_progress_names_batches_or_rungs(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    lines = mtloop(*full_search(model, data, tmp_path / "out", "--trials", 3)).err.splitlines()
+    assert [line for line in lines if line.startswith("trials")] == [
+        "trials 1 to 2 of 3, on 8 segments",
+        "trials 3 to 3 of 3, on 8 segments",
+    ]
     halving = arguments(model, data, tmp_path / "halving", "--trials", 2)
     assert mtloop(*halving).err.splitlines()[0] == "rung 1 of 1: 2 trials on 8 segments"
 

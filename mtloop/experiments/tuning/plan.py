@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from importlib.metadata import version
 from pathlib import Path
 
 from mtloop.core.atomic import write_text
-from mtloop.core.errors import InputError
+from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.ranges import check_at_least
 from mtloop.core.types import JSON
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.tuning.row_range import RowRange, check_disjoint
 from mtloop.experiments.tuning.rungs import Rung, rungs
-from mtloop.experiments.tuning.space import parse_space
+from mtloop.experiments.tuning.space import Space
 from mtloop.experiments.tuning.trial import Trial
-from mtloop.methods.registry import settings_of
+from mtloop.experiments.tuning.trial_sampler import SAMPLERS, TrialSampler
+from mtloop.methods.method import Method
+from mtloop.methods.registry import find_method
+
+BASELINES = {"neural": "baseline", "statistical": "smt-baseline"}  # by engine; without a model: copy-source
 
 
 @dataclass(frozen=True)
 class SearchPlan:
     """All settings of a search: the default experiment, the search space, the two parts of the stream, the metric.
 
-    With `factor` 0, every trial runs on all rows. Otherwise one trial in `factor` continues from rung to rung.
+    With `factor` 0, every trial runs on all rows. Otherwise one trial in `factor` continues from rung to rung. `batch`
+    is the number of trials that TPE draws before it knows their results. It does not depend on the number of jobs, so
+    the number of jobs does not change the result.
     """
 
     experiment: Experiment
-    space: Sequence[str]
+    space: Space
     tune: RowRange
     report: RowRange
     trials: int = 16
@@ -37,44 +43,72 @@ class SearchPlan:
     metric: str = "ter"
     language: str = "de"
     seed: int = 1
+    sampler: str = "tpe"
+    batch: int = 4
 
     def __post_init__(self) -> None:
         """Raise InputError for wrong settings, before any trial runs."""
         check_disjoint(self.tune, self.report)
+        self._check_sampling()
         if self.experiment.skip or self.experiment.limit:
             raise InputError("a search does not use skip and limit; choose the rows with --tune-rows and --report-rows")
-        if self.experiment.method == "baseline":
-            raise InputError("the baseline never learns, so there is nothing to tune; give --method")
         self.experiment.make_schedule()
-        if len(self.all_trials) == 1:
+        if self.count == 1:
             raise InputError("the search space contains only the defaults; give --space more values")
         if min(self.tuning_part.limit, self.report_part.limit) < 1:
             raise InputError("there are no rows to tune on, or no rows to report on")
+
+    @property
+    def _method(self) -> Method:
+        return self.experiment.learner_config.method
 
     @cached_property
     def default(self) -> Experiment:
         """The given experiment, with its settings converted to the types of the method."""
         given = self.experiment.settings
-        typed = settings_of(self.experiment.method, given)
+        typed = self._method.settings_with(given)
         return replace(self.experiment, settings={name: typed[name] for name in given})
 
     @cached_property
     def baseline(self) -> Experiment:
-        """The method `baseline` with the same beam size."""
-        settings = {name: value for name, value in self.default.settings.items() if name == "beam_size"}
-        return replace(self.default, method="baseline", settings=settings)
+        """The method of the same engine that never learns, with the same beam size."""
+        baseline = find_method(BASELINES.get(self._method.engine.name, "copy-source"))
+        model = self.default.model if baseline.engine.loads_model else ""
+        shared = {"beam_size"} & {*self.default.settings} & {*baseline.settings}
+        settings = {name: self.default.settings[name] for name in shared}
+        return replace(self.default, method=baseline.name, model=model, settings=settings, delta="")
+
+    def _check_sampling(self) -> None:
+        if self.sampler not in SAMPLERS:
+            raise UnknownName("sampler", self.sampler, SAMPLERS)
+        if self.factor and self.sampler == "tpe":
+            raise InputError("with halving, all trials are drawn before the first result; use the sampler random")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed is {self.seed}; expected 0 to {2**32 - 1}")
+        check_at_least(2, trials=self.trials)
+        check_at_least(1, batch=self.batch)
 
     @cached_property
-    def all_trials(self) -> list[Trial]:
-        """The defaults (trial 0), then settings drawn from the space."""
-        space = parse_space(self.space, self.default.method, self.default.settings)
-        defaults = settings_of(self.default.method)
-        drawn = (s for s in space.draw(self.seed) if s != {name: defaults[name] for name in s})
-        return [Trial(0), *(Trial(i, s) for i, s in enumerate(islice(drawn, self.trials - 1), start=1))]
+    def default_values(self) -> dict[str, JSON]:
+        """The defaults of the settings to search over."""
+        return {name: self._method.defaults[name] for name in self.space.dimensions}
+
+    @cached_property
+    def count(self) -> int:
+        """The number of trials: `trials`, or fewer if the space has fewer combinations."""
+        return int(min(self.trials, self.space.size + (self.default_values not in self.space)))
+
+    @property
+    def batch_size(self) -> int:
+        """The number of trials to draw together. At random, all of them: no draw depends on a result."""
+        return self.batch if self.sampler == "tpe" else self.count
+
+    def make_sampler(self) -> TrialSampler:
+        return TrialSampler(self.space, self.default_values, self.sampler, self.seed)
 
     @cached_property
     def rungs(self) -> list[Rung]:
-        count, rows = len(self.all_trials), self.tuning_part.limit
+        count, rows = self.count, self.tuning_part.limit
         return rungs(count, rows, self.factor) if self.factor else [Rung(count, rows)]
 
     @cached_property
@@ -103,7 +137,7 @@ class SearchPlan:
         experiment["data"] = hashlib.sha256(Path(self.default.data).read_bytes()).hexdigest()
         search: dict[str, JSON] = {
             "settings": dict(self.default.settings),
-            "space": list[JSON](self.space),
+            "space": self.space.to_json(),
             "tune_rows": str(self.tune),
             "report_rows": str(self.report),
             "trials": self.trials,
@@ -111,6 +145,9 @@ class SearchPlan:
             "metric": self.metric,
             "language": self.language,
             "seed": self.seed,
+            "sampler": self.sampler,
+            "batch": self.batch_size,
+            "optuna": version("optuna"),  # another version may draw other settings
         }
         return experiment | search
 

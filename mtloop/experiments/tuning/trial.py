@@ -63,4 +63,5 @@ def format_score(value: float) -> str:
 
 
 def _finite(value: float) -> float | None:
+    """The value; None if it is NaN or infinite, because JSON has no such numbers."""
     return value if math.isfinite(value) else None

@@ -6,9 +6,7 @@ import json
 import math
 import tomllib
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -16,16 +14,21 @@ from mtloop.core import Header, InputError, Proposal, Step
 from mtloop.core.trace import Trace, TraceWriter
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.experiment_toml import to_toml
-from mtloop.experiments.runners import ExperimentJob, InProcess, locked
+from mtloop.experiments.run import ExperimentJob
+from mtloop.experiments.runners import Job
 from mtloop.experiments.tuning.objective import Objective
 from mtloop.experiments.tuning.plan import SearchPlan
 from mtloop.experiments.tuning.row_range import RowRange, check_disjoint
 from mtloop.experiments.tuning.rungs import Rung, rungs
-from mtloop.experiments.tuning.space import Categorical, Range, parse_space
+from mtloop.experiments.tuning.space import make_space
 from mtloop.experiments.tuning.trial import Trial
 from mtloop.experiments.tuning.tuning_search import Search
+from mtloop.experiments.tuning.winner_verdict import WinnerVerdict
+from mtloop.methods.registry import find_method
 from mtloop.metrics import BLEU, TER
+from mtloop.metrics.significance import Comparison
 
+FULL = find_method("full")
 WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"]
 
 
@@ -38,14 +41,20 @@ def data(tmp_path: Path) -> Path:
 
 
 def plan(data: Path, **changes: object) -> SearchPlan:
+    """A plan with successive halving."""
     keywords = {
-        "space": ["learning_rate=1e-3:1:log"],
+        "space": make_space(["learning_rate=1e-3:1:log"], FULL),
         "tune": RowRange(1, 24),
         "report": RowRange(25, 40),
         "trials": 8,
         "factor": 2,
+        "sampler": "random",
     }
-    return SearchPlan(Experiment(str(data), "full"), **keywords | changes)  # type: ignore[arg-type]
+    return SearchPlan(**{"experiment": Experiment(str(data), "full")} | keywords | changes)  # type: ignore[arg-type]
+
+
+def tpe_plan(data: Path, **changes: object) -> SearchPlan:
+    return plan(data, **{"factor": 0, "sampler": "tpe", "trials": 12} | changes)
 
 
 def missing(rate: float) -> int:
@@ -54,76 +63,34 @@ def missing(rate: float) -> int:
 
 
 class Fake:
-    """Writes traces whose quality depends on the learning rate, and counts the written rows."""
+    """A runner that writes traces whose quality depends on the learning rate, and counts the written rows."""
 
     def __init__(self) -> None:
         self.written: list[tuple[str, int]] = []
+        self.calls: list[list[str]] = []
 
-    def __call__(self, job: ExperimentJob) -> None:
+    def __call__(self, jobs: Sequence[Job]) -> list[str]:
+        found = [job for job in jobs if isinstance(job, ExperimentJob)]
+        self.calls.append([job.trace.stem for job in found])
+        return [self._run(job) for job in found]
+
+    def _run(self, job: ExperimentJob) -> str:
         experiment = job.experiment
         rate = float(experiment.settings.get("learning_rate", 0.01))  # type: ignore[arg-type]
         words = 1 if experiment.method == "baseline" else 10 - missing(rate)
         if rate > 0.5:
-            raise InputError("that is too fast")
+            return "that is too fast"
         with TraceWriter(job.trace, Header(config={"learning_rate": rate})) as trace:
             self.written.append((job.trace.stem, job.rows - len(trace.past)))
             for i in range(len(trace.past), job.rows):
                 segment, truth = experiment.stream()[i]
                 trace.write(Step(i, Proposal(segment, " ".join(WORDS[:words])), truth=truth))
+        return ""
 
 
 def search(plan: SearchPlan, out: Path, fake: Fake | None = None, metrics: Sequence[object] | None = None) -> Search:
     objective = Objective.from_metrics(metrics or [TER()])  # type: ignore[arg-type]
-    return Search(plan, objective, out, InProcess(fake or Fake()))
-
-
-def test_values_of_a_space_have_the_types_of_the_settings() -> None:
-    options = ["learning_rate=1e-3:2e-2:log", "target_perplexity=1.5,2", "max_updates=1:5"]
-    space = parse_space([*options, "gradient_clipping=clip,scale"], "full")
-    assert space.dimensions == {
-        "learning_rate": Range(1e-3, 2e-2, log=True),
-        "target_perplexity": Categorical((1.5, 2.0)),
-        "max_updates": Range(1, 5, whole=True),
-        "gradient_clipping": Categorical(("clip", "scale")),
-    }
-    for settings in islice(space.draw(1), 50):
-        assert 1e-3 <= float(settings["learning_rate"]) <= 2e-2  # type: ignore[arg-type]
-        assert settings["max_updates"] in range(1, 6)
-        assert isinstance(settings["max_updates"], int)
-
-
-def test_a_log_range_is_drawn_evenly_around_the_geometric_mean() -> None:
-    random, dimension = Random(3), Range(1e-4, 1e-2, log=True)
-    below = sum(float(dimension.draw(random)) < 1e-3 for _ in range(2000))  # type: ignore[arg-type]
-    assert 900 < below < 1100
-
-
-def test_draws_depend_on_the_seed_do_not_repeat_and_end_in_a_small_space() -> None:
-    space = parse_space(["learning_rate=0.1,0.2,0.3", "max_updates=1,2"], "full")
-    drawn = list(space.draw(5))
-    assert drawn == list(space.draw(5)) != list(space.draw(6))
-    assert len({json.dumps(settings) for settings in drawn}) == len(drawn) == 6
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("learning_rat=1:2", "did you mean 'learning_rate'?"),
-        ("learning_rate", "--space expects"),
-        ("learning_rate=", "--space expects"),
-        ("learning_rate=2:1", "expected LOW < HIGH"),
-        ("learning_rate=0:1:log", "both above 0"),
-        ("learning_rate=1:2:lin", "expected LOW:HIGH or LOW:HIGH:log"),
-        ("learning_rate=a:b", "expected two numbers"),
-        ("max_updates=1.5:2", "two whole numbers"),
-        ("gradient_clipping=1:2", "is not a number"),
-        ("learning_rate=a,b", "expected a number"),
-        ("target_perplexity=1,2", "given twice"),
-    ],
-)
-def test_a_wrong_space_raises_a_clear_error(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        parse_space([text], "full", {"target_perplexity": 2.0})
+    return Search(plan, objective, out, fake or Fake())
 
 
 @pytest.mark.parametrize("report", ["1-4", "10-12", "4-11", "6-7", "1-20"])
@@ -174,14 +141,14 @@ def test_the_objective_is_one_score_or_the_mean_relative_gain_of_several() -> No
 
 
 def test_the_best_settings_win_and_the_defaults_are_a_trial(data: Path, tmp_path: Path) -> None:
-    made = plan(data)
-    found = search(made, tmp_path / "out")
+    found = search(plan(data), tmp_path / "out")
     winner = found.run()
-    rates = [trial.settings.get("learning_rate", 0.01) for trial in made.all_trials]
+    trials = sorted((result.trial for result in found.leaderboard), key=lambda trial: trial.number)
+    rates = [trial.settings.get("learning_rate", 0.01) for trial in trials]
     left_out = [missing(float(rate)) for rate in rates]  # type: ignore[arg-type]
     assert left_out[winner.number] == min(left_out) < max(left_out)
-    assert made.all_trials[0] == Trial(0)
-    assert len(made.all_trials) == len(found.leaderboard) == 8
+    assert trials[0] == Trial(0)
+    assert [trial.number for trial in trials] == list(range(8))
     lines = [json.loads(line) for line in (tmp_path / "out/trials.jsonl").read_text().splitlines()]
     assert lines[0]["trial"] == winner.number
     assert [line["rows"] for line in lines] == sorted((line["rows"] for line in lines), reverse=True)
@@ -201,13 +168,13 @@ def test_halving_writes_no_row_twice_and_drops_the_worse(data: Path, tmp_path: P
 
 
 def test_without_halving_every_trial_sees_every_row(data: Path, tmp_path: Path) -> None:
-    found = search(plan(data, factor=0, space=["learning_rate=0.001:0.4"]), tmp_path / "out")
+    found = search(plan(data, factor=0, space=make_space(["learning_rate=0.001:0.4"], FULL)), tmp_path / "out")
     found.run()
     assert {s.rows for s in found.leaderboard} == {24}
 
 
 def test_settings_that_a_method_refuses_rank_last_with_the_reason(data: Path, tmp_path: Path) -> None:
-    found = search(plan(data, space=["learning_rate=0.6,0.05"]), tmp_path / "out")
+    found = search(plan(data, space=make_space(["learning_rate=0.6,0.05"], FULL)), tmp_path / "out")
     assert found.run().settings == {"learning_rate": 0.05}
     assert found.leaderboard[-1].failed == "that is too fast"
     assert "too fast" in (tmp_path / "out/trials.jsonl").read_text()
@@ -235,7 +202,12 @@ def test_the_report_is_on_the_rows_not_tuned_on(data: Path, tmp_path: Path) -> N
 
 
 def test_the_toml_file_of_the_winner_is_read_by_run(data: Path, tmp_path: Path) -> None:
-    winner = search(plan(data), tmp_path / "out").run()
+    found = search(plan(data), tmp_path / "out")
+    winner = found.run()
+    found.write_winner(WinnerVerdict("rows 25-40", "TER", False, Comparison(2.5, (1.0, 4.0), 0.01, "ar")))
+    assert (
+        (tmp_path / "out/winner.toml").read_text().startswith("# Keep the defaults. On rows 25-40 the winner is worse")
+    )
     table = Experiment.read_fields(tmp_path / "out/winner.toml")
     experiment = Experiment(**table)  # type: ignore[arg-type]
     assert (experiment.data, experiment.method, experiment.settings) == (str(data), "full", winner.settings)
@@ -252,8 +224,8 @@ def test_toml_survives_odd_values() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        *({"seed": 2}, {"tune": RowRange(1, 23)}, {"metric": "bleu"}, {"trials": 7}),
-        {"space": ["learning_rate=1e-3:2:log"]},
+        *({"seed": 2}, {"tune": RowRange(1, 23)}, {"metric": "bleu"}, {"trials": 7}, {"sampler": "tpe", "factor": 0}),
+        {"space": make_space(["learning_rate=1e-3:2:log"], FULL)},
     ],
 )
 def test_a_different_search_cannot_resume_this_one(data: Path, tmp_path: Path, changes: dict[str, object]) -> None:
@@ -275,35 +247,61 @@ def test_other_data_under_the_same_name_is_another_search(data: Path, tmp_path: 
     [
         ({"report": RowRange(24, 30)}, "overlap"),
         ({"report": RowRange(25, 41)}, "only 40"),
-        ({"experiment": "baseline"}, "never learns"),
-        ({"experiment": "limit"}, "skip and limit"),
-        ({"space": ["learning_rate=0.003"]}, "only the defaults"),
-        ({"space": []}, "nothing to search over"),
+        ({"limit": 3}, "skip and limit"),
+        ({"space": make_space(["learning_rate=0.003"], FULL)}, "only the defaults"),
+        ({"sampler": "tp"}, "no sampler 'tp'; did you mean 'tpe'?"),
+        ({"factor": 2}, "with halving, all trials are drawn before the first result"),
+        ({"seed": 2**32}, "seed is 4294967296; expected 0 to"),
+        ({"seed": -1}, "seed is -1"),
+        ({"trials": 1}, "trials is 1; expected 2 or more"),
+        ({"batch": 0}, "batch is 0; expected 1 or more"),
     ],
 )
 def test_an_invalid_plan_is_refused(data: Path, changes: dict[str, object], message: str) -> None:
-    experiments = {"baseline": Experiment(str(data), "baseline"), "limit": Experiment(str(data), "full", limit=3)}
-    experiment = experiments.get(str(changes.pop("experiment", "")), Experiment(str(data), "full"))
-    keywords = {"space": ["learning_rate=1:2"], "tune": RowRange(1, 24), "report": RowRange(25, 40)} | changes
+    experiment = Experiment(str(data), "full", limit=int(str(changes.pop("limit", 0))))
+    keywords = {
+        "space": make_space(["learning_rate=1:2"], FULL),
+        "tune": RowRange(1, 24),
+        "report": RowRange(25, 40),
+    } | changes
     with pytest.raises(InputError, match=message):
         SearchPlan(experiment, **keywords)  # type: ignore[arg-type]
 
 
-def test_two_searches_in_one_folder_wait_for_each_other(tmp_path: Path) -> None:
-    import threading
+@pytest.mark.parametrize(("sampler", "stop"), [("tpe", 0), ("tpe", 1), ("tpe", 2), ("random", 0)])
+def test_a_search_stopped_within_a_batch_draws_the_same_trials_again(
+    data: Path, tmp_path: Path, sampler: str, stop: int
+) -> None:
+    class Stopping(Fake):
+        def __call__(self, jobs: Sequence[Job]) -> list[str]:
+            if len(self.calls) < stop:
+                return super().__call__(jobs)
+            super().__call__(jobs[:3])
+            raise KeyboardInterrupt
 
-    lines: list[str] = []
-    waiting, entered = threading.Event(), threading.Event()
+    whole, again = (search(tpe_plan(data, sampler=sampler), tmp_path / name) for name in ("whole", "again"))
+    winner = whole.run()
+    with pytest.raises(KeyboardInterrupt):
+        search(tpe_plan(data, sampler=sampler), tmp_path / "again", Stopping()).run()
+    assert again.run() == winner
+    assert again.leaderboard == whole.leaderboard
+    trials = [(tmp_path / name / "trials.jsonl").read_bytes() for name in ("whole", "again")]
+    assert trials[0] == trials[1]
 
-    def second() -> None:
-        with locked(tmp_path, lambda line: (lines.append(line), waiting.set())[0]):
-            entered.set()
 
-    with locked(tmp_path, lines.append):
-        other = threading.Thread(target=second)
-        other.start()
-        assert waiting.wait(30)
-        assert not entered.is_set()
-    other.join(30)
-    assert entered.is_set()
-    assert "waiting" in lines[0]
+def test_tpe_draws_in_batches_and_learns_from_them(data: Path, tmp_path: Path) -> None:
+    fake = Fake()
+    found = search(tpe_plan(data, batch=5), tmp_path / "out", fake)
+    found.run()
+    assert [len(call) - 1 for call in fake.calls] == [5, 5, 2]  # less the baseline
+    at_random = search(tpe_plan(data, sampler="random"), tmp_path / "random", fake)
+    at_random.run()
+    assert [len(call) - 1 for call in fake.calls[3:]] == [12]
+    drawn = [{r.trial.number: r.trial for r in each.leaderboard} for each in (found, at_random)]
+    assert [drawn[0][i] for i in range(5)] == [drawn[1][i] for i in range(5)]
+    assert [drawn[0][i] for i in range(5, 12)] != [drawn[1][i] for i in range(5, 12)]
+
+
+def test_the_baseline_is_the_one_of_the_engine(data: Path) -> None:
+    made = plan(data, experiment=Experiment(str(data), "full", settings={"beam_size": "2", "max_updates": 3}))
+    assert (made.baseline.method, made.baseline.settings) == ("baseline", {"beam_size": 2})

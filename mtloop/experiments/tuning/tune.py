@@ -1,0 +1,107 @@
+"""Tune the settings of a method: what `mtloop tune` and `mtloop.tune` do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mtloop.core.errors import InputError
+from mtloop.core.extras import need_extras
+from mtloop.core.locks import locked
+from mtloop.core.ranges import check_at_least
+from mtloop.experiments.experiment import Experiment
+from mtloop.experiments.folders import output_folder
+from mtloop.experiments.runners import make_runner
+from mtloop.experiments.tuning.objective import Objective
+from mtloop.experiments.tuning.plan import SearchPlan
+from mtloop.experiments.tuning.row_range import RowRange
+from mtloop.experiments.tuning.space import GivenSpace, make_space
+from mtloop.experiments.tuning.tune_result import TuneResult
+from mtloop.experiments.tuning.tuning_search import Search
+from mtloop.methods.method import Method
+from mtloop.metrics.base import Additive
+from mtloop.metrics.registry import MetricOptions, make_metrics
+
+REPORTED = "bleu,ter,r0,r1,r01,rer"
+
+
+def tune(
+    data: str | Path | None = None,
+    method: str | None = None,
+    *,
+    space: GivenSpace,
+    tune_rows: str,
+    report_rows: str,
+    trials: int = 16,
+    halving: bool = False,
+    factor: int = 2,
+    sampler: str | None = None,
+    batch: int = 4,
+    metric: str | Sequence[str] = "ter",
+    report_metrics: str | Sequence[str] = REPORTED,
+    jobs: int = 2,
+    seed: int = 1,
+    snapshot_every: int = 100,
+    out: str | Path | None = None,
+    log: Callable[[str], None] = lambda line: None,
+    **options: Any,
+) -> TuneResult:
+    """Search for the best settings of a method on one part of a stream, and report on another part.
+
+    In `space`, a tuple is a range and a list holds values: `{"learning_rate": (1e-3, 2e-2, "log"), "rank": [4, 8]}`.
+    `sampler` is `tpe` or `random` (default: tpe; with `halving`, random). `out` is the folder of the search (None: a
+    temporary folder); the same call with the same folder resumes it. `log` gets lines of progress. `options` are the
+    fields of `Experiment` (model, settings, target_lang, shuffle, ...), `beam_size` and `config`, a TOML file with such
+    fields. The options of `mtloop tune` have the same names.
+    """
+    need_extras("tune")
+    check_at_least(1, jobs=jobs, snapshot_every=snapshot_every)
+    check_at_least(2, factor=factor)
+    experiment = Experiment.create(data, method=method, **options)
+    _check_learns(experiment.learner_config.method)
+    measures = MetricOptions(language=experiment.language)
+    objective = _objective(metric, "--metric", "ter", measures)
+    reported = _objective(report_metrics, "--report-metrics", REPORTED, measures).metrics
+    plan = SearchPlan(
+        experiment=experiment,
+        space=make_space(space, experiment.learner_config.method, experiment.settings),
+        tune=RowRange.parse(tune_rows),
+        report=RowRange.parse(report_rows),
+        trials=trials,
+        factor=factor if halving else 0,
+        metric=",".join(each.name for each in objective.metrics),
+        language=experiment.language,
+        seed=seed,
+        sampler=sampler or ("random" if halving else "tpe"),
+        batch=batch,
+    )
+    search = Search(plan, objective, output_folder(out), make_runner(jobs), snapshot_every, log)
+    return run_search(search, reported)
+
+
+def run_search(search: Search, reported: Sequence[Additive]) -> TuneResult:
+    """Run the search and its report in its folder. Wait while another search uses the folder."""
+    folder = search.folder
+    search.plan.experiment.check_data()
+    with locked(folder / ".lock", on_wait=lambda: search.log(f"{folder}: another search is running here; waiting")):
+        search.plan.save_or_check(folder)
+        winner = search.run()
+        systems = search.report(winner)
+        result = TuneResult(search.plan, search.objective, search.leaderboard, systems, reported, folder)
+        search.write_winner(result.verdict)
+        return result
+
+
+def _check_learns(method: Method) -> None:
+    if method.learns_from == ():
+        raise InputError(f"method {method.name} never learns, so there is nothing to tune; give --method")
+
+
+def _objective(names: str | Sequence[str], option: str, example: str, measures: MetricOptions) -> Objective:
+    """The metrics with these names; raise InputError if there is none or one is not additive."""
+    listed = names.split(",") if isinstance(names, str) else names
+    found = [name.strip() for name in listed if name.strip()]
+    if not found:
+        raise InputError(f"{option} names no metric; for example: {option} {example}")
+    return Objective.from_metrics(make_metrics(found, measures))
