@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,16 @@ def _denormals() -> Iterator[None]:
     yield
     if "torch" in sys.modules:
         sys.modules["torch"].set_flush_denormal(False)
+
+
+@pytest.fixture
+def log_messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the messages of mtloop's logger, which grow during the test."""
+    messages: list[str] = []
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", lambda record: messages.append(record.getMessage()))
+    monkeypatch.setattr(logging.getLogger("mtloop"), "handlers", [handler])
+    return messages
 
 
 @pytest.fixture

@@ -64,6 +64,13 @@ def test_the_command_reference_is_the_help_text() -> None:
     assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == expected
 
 
+def test_the_method_reference_is_the_registry() -> None:
+    """docs/reference/methods.md is generated: run `python scripts/method_reference.py` after changing a method."""
+    command = [sys.executable, str(ROOT / "scripts" / "method_reference.py"), "-"]
+    expected = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+    assert (ROOT / "docs/reference/methods.md").read_text(encoding="utf-8") == expected
+
+
 def test_every_command_has_an_example_in_its_help() -> None:
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)

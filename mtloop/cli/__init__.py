@@ -6,12 +6,15 @@ Heavy modules are imported when a command runs, so that `mtloop COMMAND --help` 
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 
 import click
 
 from mtloop import __version__
 from mtloop.core.errors import MtloopError, UnknownName
+from mtloop.core.extras import extra_of
+from mtloop.core.log import logger
 
 COMMANDS = {
     "run": "translate a stream and learn from each correction; an interrupted run can be resumed",
@@ -19,6 +22,7 @@ COMMANDS = {
     "tune": "search for the best settings of a method on one part of a stream, and report on another part",
     "score": "score translations and traces: quality, speed of learning, significance",
     "report": "write one HTML file with learning curves, slopes, tables and all segments",
+    "methods": "list the learning methods, or show one method with its settings",
     "select": "replay human ratings: compare policies that find the best systems with few ratings",
     "campaign": "create a rating campaign over the outputs of several systems, and show its status",
     "rate": "rate translations of a campaign in the terminal; continue at any time",
@@ -71,6 +75,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. An error in the input prints one line on stderr and exits with code 2."""
+    _print_warnings()
     try:
         cli.main(arguments, prog_name="mtloop", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -83,11 +88,23 @@ def main(arguments: list[str] | None = None) -> None:
         if command in RESUME_HINTS:
             click.echo(f"mtloop: interrupted; {RESUME_HINTS[command]}", err=True)
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        missing = extra_of(error)
+        if missing is None:
+            raise
+        fail(missing)
     except BrokenPipeError:  # the reader of the output closed the pipe, e.g. `| head`
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
         fail(MtloopError(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
+
+
+def _print_warnings() -> None:
+    """Print warnings of the logger on stderr, each as one line that begins with `mtloop:`."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("mtloop: %(message)s"))
+    logger.handlers, logger.propagate = [handler], False
 
 
 def fail(error: MtloopError | click.ClickException) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from mtloop.core.errors import InputError, need
+from mtloop.core.errors import InputError
+from mtloop.core.extras import need_extras
 
 if TYPE_CHECKING:
     from mtloop.service.storage import Storage
@@ -19,7 +20,7 @@ def with_storage(
     work: Callable[[Storage], Awaitable[T]], folder: Path | None, database: str | None, *, new: bool = False
 ) -> T:
     """Open the database, migrate its schema, run `work`, and close it. Create a missing database only if `new`."""
-    need("sqlalchemy", "service")
+    need_extras("service")
     from mtloop.service.settings import FILE, Settings
 
     settings = Settings.read(folder=folder, database=database)

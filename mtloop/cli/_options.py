@@ -23,6 +23,20 @@ _STREAM = (
     ),
     click.option("--beam-size", type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy.  [default: 1]"),
 )
+_LANGUAGES = (
+    click.option(
+        "--source-lang",
+        metavar="CODE",
+        help="Source language; selects the texts if the data has several languages.  [default: that of the data]",
+    ),
+    click.option(
+        "--target-lang",
+        "--lang",
+        "target_lang",
+        metavar="CODE",
+        help="Target language; selects the texts, tokenisation and stop list.  [default: that of the data]",
+    ),
+)
 _PART = (
     click.option("--skip", type=COUNT, help="Number of segments to leave out at the start.  [default: 0]"),
     click.option("--limit", type=POSITIVE, help="Maximum number of segments.  [default: all]"),
@@ -59,12 +73,56 @@ _FILES = (
     click.option("--baseline", type=PATH, help="Trace or hypothesis file to compare the other systems with."),
 )
 _MEASURES = (
-    click.option("--lang", "language", metavar="CODE", help="Target language, for tokenisation and the stop list."),
+    click.option(
+        "--target-lang",
+        "--lang",
+        "language",
+        metavar="CODE",
+        help="Target language, for tokenisation, the stop list, and the texts of --data.",
+    ),
+    click.option(
+        "--source-lang",
+        "source_language",
+        metavar="CODE",
+        help="Source language, for the texts of --data, and for words in a source without spaces.",
+    ),
     click.option(
         "--metrics",
         "names",
         metavar="A,B,...",
-        help="Metrics to compute.  [default: bleu,chrf,ter,sbleu; with --lang also r0,r1,r01]",
+        help="Metrics to compute.  [default: bleu,chrf,ter,sbleu; with --target-lang also r0,r1,r01]",
+    ),
+    click.option(
+        "--tokenize",
+        metavar="NAME",
+        help="sacreBLEU's tokeniser: 13a, intl, zh, ja-mecab, ko-mecab, char, none.  [default: that of --target-lang]",
+    ),
+    click.option(
+        "--scores",
+        multiple=True,
+        metavar="NAME[:SYSTEM]=FILE",
+        help="Segment scores of a learned metric: a number per line, or what comet-score prints or saves as JSON.",
+    ),
+    click.option(
+        "--scorer",
+        "scorers",
+        multiple=True,
+        metavar="NAME=COMMAND",
+        help="Program that scores segments: it reads JSON lines with src, mt and ref, and answers each with a number.",
+    ),
+    click.option(
+        "--scorer-timeout",
+        default=600,
+        show_default=True,
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        help="Longest time without an answer of the scorer; 0: no limit.",
+    ),
+    click.option(
+        "--lower-is-better",
+        multiple=True,
+        metavar="NAME",
+        help="Learned metric whose best score is the lowest, such as MetricX.",
     ),
     click.option("--stopwords", type=PATH, help="Stop list to use instead of the built-in one, one word per line."),
     click.option("--truecase", type=PATH, help="Text to train the truecaser on. Without it, case is kept."),
@@ -98,12 +156,17 @@ _DATABASE = (
 
 def experiment_options(command: F) -> F:
     """Add the options of a run over a stream; `make_experiment` takes them."""
-    return _add(command, _STREAM + _PART + _PROCESSING)
+    return _add(command, _STREAM + _LANGUAGES + _PART + _PROCESSING)
 
 
 def stream_options(command: F) -> F:
     """Add the same options without --skip and --limit, for a command that selects rows itself."""
-    return _add(command, _STREAM + _PROCESSING)
+    return _add(command, _STREAM + _LANGUAGES + _PROCESSING)
+
+
+def language_options(command: F) -> F:
+    """Add --source-lang and --target-lang (also --lang), for a command that reads files."""
+    return _add(command, _LANGUAGES)
 
 
 def input_options(command: F) -> F:
@@ -122,6 +185,19 @@ def split_names(text: str, option: str, kind: str, example: str) -> list[str]:
     if not names:
         raise InputError(f"{option} names no {kind}; for example: {option} {example}")
     return names
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
+    """Return the settings by name, from the values KEY=VALUE of --set."""
+    return dict(map(parse_setting, pairs))
+
+
+def parse_setting(pair: str) -> tuple[str, str]:
+    """Split KEY=VALUE."""
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise InputError(f"--set expects KEY=VALUE, not {pair!r}")
+    return name.strip(), value.strip()
 
 
 def parse_noise(pairs: Iterable[str]) -> dict[str, float]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, parse_noise, split_names
-from mtloop.cli.run import parse_setting
+from mtloop.cli._options import COUNT, PATH, POSITIVE, language_options, parse_noise, parse_setting, split_names
 from mtloop.core.errors import InputError
-
-if TYPE_CHECKING:
-    from mtloop.core.types import JSON
-    from mtloop.experiments.bandit_task import BanditTask, MethodConfig
+from mtloop.core.extras import need_extras
 
 METHODS = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-recall"
 LOCAL_OPTIONS = ("columns", "shuffle", "skip", "distinct", "limit", "held_out", "blocks", "reward", "noise", "thumbs",
-                 "seed", "delay")  # fmt: skip
+                 "seed", "delay", "source_lang", "target_lang")  # fmt: skip
 
 EPILOG = """
 \b
@@ -108,89 +105,35 @@ Run the same command again to resume after an interruption.
 @click.option("--key-file", type=PATH, help="File with the API key, for a task on a service.")
 @click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the rater's noise.")
 @click.option("--threads", default=1, show_default=True, type=POSITIVE, help="Number of CPU threads per method.")
+@language_options
 @click.pass_context
 def command(
-    context: click.Context, /, task: str, methods: str, out: Path, pairs: tuple[str, ...], model: str, smt_model: str,
-    word_model: str, jobs: int, oracle: str | None, key_file: Path | None, threads: int, noise: tuple[str, ...],
-    **options: int | str | float | None,
+    context: click.Context, /, task: str, methods: str, out: Path, pairs: tuple[str, ...], key_file: Path | None,
+    noise: tuple[str, ...], model: str, smt_model: str, word_model: str, oracle: str | None, threads: int, jobs: int,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Run methods that learn from rewards; print Table 3 of the 2017 paper and draw its Figures 1 and 3."""
-    from mtloop.experiments.bandit_runs import run_locally, run_on_service
-    from mtloop.methods.oracles import ORACLES
+    from mtloop.experiments.bandit import bandit, write_charts
 
-    models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
-    trained = oracle if oracle in ORACLES else ""
-    configs = make_configs(f"{methods},{trained}", pairs, models, threads)
-    oracle_trace = out / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
+    need_extras("report", *(["client"] if "://" in task else []))
     if "://" in task:
         refuse_unused_options(context, LOCAL_OPTIONS, "a task on a service, which has its own")
-        run_on_service(task, configs, out, jobs, key_file, oracle_trace)
-        return
-    refuse_unused_options(context, ("key_file",), "a local task")
-    run_locally(make_task(task, noise, options), configs, out, jobs, oracle_trace)
-
-
-def make_task(data: str, noise: Iterable[str], options: dict[str, int | str | float | None]) -> BanditTask:
-    from mtloop.experiments.bandit_task import BanditTask
-
-    return BanditTask(data, noise=parse_noise(noise), **options)  # type: ignore[arg-type]
-
-
-def make_configs(methods: str, pairs: Iterable[str], models: Mapping[str, str], threads: int) -> list[MethodConfig]:
-    """Each method with its model and settings. Raise InputError for a model option that no method takes."""
-    from mtloop.experiments.bandit_task import MethodConfig
-    from mtloop.methods.engines import engine_of
-
-    names = list(dict.fromkeys(split_names(methods, "--methods", "method", METHODS)))
-    settings = assign_settings(names, list(pairs))
-    lexicon_used = assign_lexicon(settings, models["--smt-model"])
-    options = {name: engine_of(name).option for name in names}
-    for option, model in models.items():
-        if model and option not in options.values() and not (option == "--smt-model" and lexicon_used):
-            raise InputError(f"none of the methods takes {option}; leave it out")
-    return [MethodConfig(name, models.get(options[name], ""), settings[name], threads) for name in names]
-
-
-def assign_lexicon(settings: Mapping[str, dict[str, JSON]], folder: str) -> bool:
-    """Set the lexicon of the SMT model in `folder` for methods that need one and have none; True if any was set."""
-    from mtloop.methods.registry import settings_of
-    from mtloop.methods.word_level import LEXICON_SETTING
-
-    names = [
-        name
-        for name in settings
-        if folder and LEXICON_SETTING in settings_of(name) and not settings[name].get(LEXICON_SETTING)
-    ]
-    for name in names:
-        settings[name][LEXICON_SETTING] = folder
-    return bool(names)
-
-
-def assign_settings(names: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, JSON]]:
-    """Settings by method: KEY=VALUE for all methods that have the setting, METHOD:KEY=VALUE for one method."""
-    from mtloop.methods.registry import settings_of
-
-    known = {name: settings_of(name) for name in names}
-    given: dict[str, dict[str, JSON]] = {name: {} for name in names}
-    for pair in pairs:
-        (key, value), method = parse_setting(pair), ""
-        if ":" in key:
-            method, _, key = key.partition(":")
-        chosen = [name for name in names if key in known[name] and method in ("", name)]
-        if not chosen:
-            which = f"method {method} is not among the methods or has no" if method else "none of the methods has a"
-            raise InputError(f"--set {pair}: {which} setting {key!r}")
-        for name in chosen:
-            given[name][key] = value
-    for name in names:  # a value of the wrong type raises before any run starts
-        settings_of(name, given[name])
-    return given
+        options = {}
+    else:
+        refuse_unused_options(context, ("key_file",), "a local task")
+        options |= {"noise": parse_noise(noise)}
+    names, settings = split_names(methods, "--methods", "method", METHODS), list(map(parse_setting, pairs))
+    results = bandit(
+        task, names, out=out, settings=settings, model=model, smt_model=smt_model, word_model=word_model,
+        oracle=oracle, key_file=key_file, threads=threads, jobs=jobs, **options,
+    )  # fmt: skip
+    click.echo(results.text())
+    for path in write_charts(results, out):
+        click.echo(path)
 
 
 def refuse_unused_options(context: click.Context, names: Iterable[str], task: str) -> None:
     """Raise InputError if an option that this kind of task ignores was given."""
-    from click.core import ParameterSource
-
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InputError(f"--{name.replace('_', '-')} does not apply to {task}; leave it out")

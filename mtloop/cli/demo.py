@@ -30,6 +30,9 @@ Examples:
 @click.option("--recorded", is_flag=True, help="Score two recorded systems instead of running the embedded model.")
 def command(out: Path, recorded: bool) -> None:
     """Translate the demo document, a software manual, with every learning method, and compare the methods."""
+    from mtloop.report import check
+
+    check(out / "report.html", ("png",))
     with as_file(files("mtloop") / "demo") as demo:
         if recorded or not (find_spec("torch") and find_spec("mtloop_en_de")):
             score_recorded(demo, out)
@@ -38,10 +41,13 @@ def command(out: Path, recorded: bool) -> None:
 
 
 def compare_methods(demo: Path, out: Path) -> None:
-    from mtloop.cli.compare import compare_traces, run_all
+    from mtloop.experiments.compare import compare
 
-    traces = run_all(COMPARED_METHODS.split(","), out, 2, "de", {"data": demo / "manual.en-de.tsv"})
-    compare_traces(traces, out, METRICS, "de", BLOCK_WORDS)
+    data, methods = demo / "manual.en-de.tsv", COMPARED_METHODS.split(",")
+    result = compare(data, methods, out=out, metrics=METRICS.split(","), block_words=BLOCK_WORDS)
+    for text in result.text():
+        click.echo(text)
+    click.echo(f"Report: {result.report(out / 'report.html')}")
 
 
 def score_recorded(demo: Path, out: Path) -> None:

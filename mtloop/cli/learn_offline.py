@@ -10,6 +10,7 @@ import click
 
 from mtloop.cli._options import PATH, POSITIVE
 from mtloop.core.errors import InputError
+from mtloop.core.extras import need_extras
 
 if TYPE_CHECKING:
     from mtloop.bandits.offline.learning import Offline
@@ -94,6 +95,7 @@ def command(
     learning_rate: float, tensors_file: str, **options: Any,
 ) -> None:  # fmt: skip
     """Learn from logged rewards (counterfactual learning)."""
+    need_extras("nmt")
     from mtloop.bandits.offline.learning import Offline, OfflineSettings
     from mtloop.bandits.offline.logs import read_logs
     from mtloop.methods.neural import make_scope

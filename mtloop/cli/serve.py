@@ -30,9 +30,9 @@ Create tasks and participants with `mtloop task` and `mtloop participant`, also 
 @click.option("--shutdown-timeout", type=POSITIVE, help="Seconds to finish open requests at shutdown.  [default: 10]")
 def command(**settings: Any) -> None:
     """Serve shared tasks over HTTP: source sentences one by one, a reward per translation, a leaderboard."""
-    from mtloop.core.errors import need
+    from mtloop.core.extras import need_extras
 
-    need("fastapi", "service")
+    need_extras("service")
     from mtloop.service.server import serve
     from mtloop.service.settings import Settings
 

@@ -45,15 +45,19 @@ def check_documents(experiment: Experiment, limit: int) -> None:
 
 def measure_reliability(experiments: Mapping[str, Experiment], limit: int, folder: Path) -> dict[str, Reliability]:
     """The reliability of each method that learns from post-edits, by name; empty if the data has no documents."""
-    from mtloop.methods.engines import schedule_of
-
     fair = {
         method: experiment
         for method, experiment in experiments.items()
-        if not schedule_of(method, experiment.schedule).endswith(":unfair")  # it would learn the held-out segments
+        if not experiment.learner_config.method.schedule(experiment.schedule).endswith(
+            ":unfair"
+        )  # it would learn the held-out segments
     }
     found = {
-        method: _measure(on_whole_documents(experiment), limit, folder / f"{method}.reliability.json")
+        method: _measure(
+            on_whole_documents(experiment),
+            limit,
+            folder / f"{experiment.learner_config.method.file_name}.reliability.json",
+        )
         for method, experiment in fair.items()
     }
     return {method: reliability for method, reliability in found.items() if reliability is not None}

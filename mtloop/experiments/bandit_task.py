@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any, ClassVar
 
 from mtloop.bandits.oracle import RequiresReferences
 from mtloop.core.errors import InputError
+from mtloop.core.loop import Delay
 from mtloop.core.protocols import Learner
+from mtloop.core.record import record
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
-from mtloop.data import parse_columns, read, subset
+from mtloop.data import Corpus, check_corpus, parse_columns, read, subset
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rater import Rater
 from mtloop.judges.rewards import make_noise, sentence_reward
-from mtloop.methods.compatibility import check_feedback
-from mtloop.methods.defaults import STREAM_LENGTH
-from mtloop.methods.engines import engine_of
-from mtloop.methods.registry import make_learner, settings_of
+from mtloop.methods.learner_config import LearnerConfig
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,23 @@ class BanditTask:
     thumbs: float | None = None
     seed: int = 1
     delay: int = 0
+    source_lang: str = ""
+    target_lang: str = ""
+
+    def check(self) -> None:
+        """Read the data and say what its reader skipped. Raise InputError if the task cannot be run."""
+        self.stream(), self.rater()
+        check_corpus(self.corpus)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """All sentences of the data; read once."""
+        languages = {"source_lang": self.source_lang or None, "target_lang": self.target_lang or None}
+        return read(Path(self.data), columns=parse_columns(self.columns), **languages)
 
     @cached_property
     def _pairs(self) -> list[tuple[Segment, Truth]]:
-        stream = read(Path(self.data), columns=parse_columns(self.columns))
-        pairs = subset(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
+        pairs = subset(self.corpus, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
         if not pairs:
             raise InputError(
                 f"contains no sentences after the first {self.skip}" if self.skip else "contains no sentences",
@@ -82,30 +95,55 @@ class BanditTask:
     def config(self) -> dict[str, JSON]:
         """The settings of the task, for the header of a trace."""
         settings: dict[str, JSON] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name in ("source_lang", "target_lang"):
+            if not settings[name]:
+                del settings[name]
         return settings | {"data": Path(self.data).name, "noise": dict(self.noise)}
 
 
 @dataclass(frozen=True)
-class MethodConfig:
-    """One method that runs on a task, with its model and settings."""
+class BanditJob:
+    """Run one method to the end of a task. An existing trace in the folder `out` is resumed."""
 
-    method: str
-    model: str = ""
-    settings: Mapping[str, JSON] = field(default_factory=dict)
-    threads: int = 1
+    kind: ClassVar[str] = "bandit"
+    task: BanditTask
+    config: LearnerConfig
+    out: Path
 
-    def build(self, task: BanditTask) -> tuple[Learner, Header]:
-        """The learner and the header of its trace. A method with annealing gets the length of the stream."""
-        given = dict(self.settings)
-        if STREAM_LENGTH in settings_of(self.method) and STREAM_LENGTH not in given:
-            given[STREAM_LENGTH] = len(task.layout)
-        settings, engine = settings_of(self.method, given), engine_of(self.method)
-        engine.set_threads(self.threads)
-        model = engine.load(name := self.model or engine.model)
-        learner = make_learner(self.method, model, settings)
-        check_feedback(learner, self.method, Reward)
+    @property
+    def name(self) -> str:
+        return f"method {self.config.method.name}"
+
+    @property
+    def trace(self) -> Path:
+        return self.out / f"{self.config.method.file_name}.jsonl"
+
+    @property
+    def done(self) -> bool:
+        return False  # a complete trace is read and not run again
+
+    def run(self) -> None:
+        learner, header = self.prepare()
+        self.out.mkdir(parents=True, exist_ok=True)
+        stream, schedule = self.task.stream(), Delay(self.task.delay)
+        steps = record(
+            self.trace, header, stream, learner, self.task.rater(), schedule=schedule, stop_after=len(stream)
+        )
+        deque(steps, maxlen=0)
+
+    def prepare(self) -> tuple[Learner, Header]:
+        """The learner and the header of its trace. An oracle gets the references."""
+        model = self.config.load()
+        learner = self.config.make(model, Reward)
         if isinstance(learner, RequiresReferences):
-            learner.set_references(task.references())
-        config: dict[str, JSON] = {"method": self.method, "model": name, "settings": settings}
-        config |= {"fingerprint": model.fingerprint if model else "", "task": task.config()}
-        return learner, Header(config, task.seed, engine.versions(), self.threads)
+            learner.set_references(self.task.references())
+        return learner, self.config.header(model, {"task": self.task.config()}, seed=self.task.seed)
+
+    def to_json(self) -> dict[str, JSON]:
+        task: dict[str, JSON] = {name: getattr(self.task, name) for name in BanditTask.__dataclass_fields__}
+        return {"task": task | {"noise": dict(self.task.noise)}, "config": self.config.to_json(), "out": str(self.out)}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> BanditJob:
+        config = LearnerConfig.create(**fields["config"])
+        return cls(BanditTask(**fields["task"]), config, Path(fields["out"]))

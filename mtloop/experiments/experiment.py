@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from mtloop.core.errors import InputError
 from mtloop.core.loop import Blocks, Delay, Each, Schedule
 from mtloop.core.protocols import Learner
-from mtloop.core.toml import check_fields, read_toml
 from mtloop.core.trace import Header
-from mtloop.core.types import JSON, Segment, Truth
-from mtloop.data import parse_columns, read, subset
+from mtloop.core.types import JSON, PostEdit, Segment, Truth
+from mtloop.data import Corpus, check_corpus, parse_columns, read, subset
+from mtloop.methods.compatibility import check_without_references
 from mtloop.methods.defaults import DEFAULT_METHOD
-from mtloop.methods.engines import Engine, Model, engine_of, schedule_of
+from mtloop.methods.engines import Model
+from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.neural import canonical_name
-from mtloop.methods.registry import make_learner, settings_of
-from mtloop.nmt.delta_files import apply_delta, find_delta, read_delta
+from mtloop.methods.own import refuse_engine_from_file
+from mtloop.nmt.delta_files import find_delta, read_delta
+from mtloop.text.settings_files import check_settings, read_toml
 
-MINIMUM = {"skip": 0, "limit": 0, "threads": 1, "beam_size": 1}
+LANGUAGES = ("source_lang", "target_lang")
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Experiment:
 
     `schedule` is `each`, `delay:K` or `blocks:WORDS` (`blocks:WORDS:unfair` learns a block before translating it).
     An empty model or schedule means the default of the method's engine. `delta` is the path of a saved adaptation from
-    which the run starts (empty: the base model).
+    which the run starts (empty: the base model). `source_lang` and `target_lang` select languages of the data.
 
     These fields select segments, in this order. `shuffle`: random seed (0: keep the order). `skip`: number of segments
     to leave out at the start. `distinct`: leave out segments with a source seen before. `limit`: number of segments
@@ -40,12 +45,14 @@ class Experiment:
     method: str = DEFAULT_METHOD
     model: str = ""
     columns: str = ""
-    skip: int = 0
-    limit: int = 0
+    source_lang: str = ""
+    target_lang: str = ""
+    skip: Annotated[int, Ge(0)] = 0
+    limit: Annotated[int, Ge(0)] = 0
     shuffle: int = 0
     distinct: bool = False
     schedule: str = ""
-    threads: int = 1
+    threads: Annotated[int, Ge(1)] = 1
     delta: str = ""
     settings: Mapping[str, JSON] = field(default_factory=dict)
 
@@ -53,57 +60,89 @@ class Experiment:
         object.__setattr__(self, "method", canonical_name(self.method))
 
     @classmethod
+    def create(
+        cls,
+        data: str | Path | None = None,
+        *,
+        config: Path | None = None,
+        beam_size: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> Experiment:
+        """Return an experiment. Arguments take precedence over the TOML file `config`; None means: not given."""
+        table: dict[str, Any] = cls.read_fields(config) if config else {}
+        table |= {name: value for name, value in {"data": data, **fields}.items() if value is not None}
+        merged = _with_beam_size(table.pop("beam_size", None), table.pop("settings", {}), "beam_size =")
+        merged |= _with_beam_size(beam_size, settings or {}, "--beam-size")
+        if table.get("delta"):
+            found = find_delta(Path(table["delta"]))
+            method = refuse_engine_from_file(read_delta(found).method, found)
+            table = {"method": method} | table | {"delta": str(found)}
+        if "data" not in table:
+            raise InputError('no data given: use --data FILE, or data = "FILE" in the TOML file')
+        return cls(**table | {"data": str(table["data"]), "settings": merged}).check()
+
+    @classmethod
     def read_fields(cls, path: Path) -> dict[str, JSON]:
         """Return the fields in a TOML file; its table `[settings]` holds the settings of the method."""
-        table: dict[str, JSON] = read_toml(path)
-        check_fields(cls, table, path, {"beam_size": int})
-        for name, value in table.items():
-            if isinstance(value, int) and value < MINIMUM.get(name, value):
-                raise InputError(f"{name} is {value}; expected {MINIMUM[name]} or more", path=path)
-        return table
+        types = {"beam_size": Annotated[int, Ge(1)], "settings": dict[str, Any]}
+        return check_settings(cls, read_toml(path), path=path, types=types)
 
-    def header(self, model: Model | None) -> Header:
-        """The header of the trace: all that is needed to repeat the run."""
-        config: dict[str, JSON] = {
-            name: getattr(self, name)
-            for name in self.__dataclass_fields__
-            if name not in ("settings", "threads", "delta")
-        }
-        config["data"] = Path(self.data).name
-        config |= {"model": self.model or self.engine.model, "schedule": schedule_of(self.method, self.schedule)}
-        config |= {
-            "fingerprint": model.fingerprint if model else "",
-            "settings": settings_of(self.method, self.settings),
-        }
-        if self.delta:
-            config["delta"] = blake2b(find_delta(Path(self.delta)).read_bytes(), digest_size=8).hexdigest()
-        return Header(config=config, seed=self.shuffle, versions=self.engine.versions(), threads=self.threads)
+    def check(self) -> Experiment:
+        """Return the experiment; raise InputError if a name, a setting or the schedule is wrong."""
+        _ = self.learner_config
+        self.make_schedule()
+        check_without_references(self.learner_config.method)
+        return self
 
-    @property
-    def engine(self) -> Engine:
-        return engine_of(self.method)
+    @cached_property
+    def learner_config(self) -> LearnerConfig:
+        """The method with its model and settings."""
+        return LearnerConfig.create(self.method, self.model, self.settings, self.threads, self.delta)
 
     def load(self) -> Model | None:
         """Load the model; None if the method uses none. Wrong names and settings raise before the model is read."""
-        settings_of(self.method, self.settings)
-        self.engine.set_threads(self.threads)
-        return self.engine.load(self.model or self.engine.model)
-
-    def stream(self) -> list[tuple[Segment, Truth]]:
-        """The segments of the data after `shuffle`, `skip`, `distinct` and `limit`, in this order."""
-        stream = read(Path(self.data), columns=parse_columns(self.columns))
-        return subset(stream, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
+        return self.learner_config.load()
 
     def learner(self, model: Model | None) -> Learner:
         """A new learner with this model, with `delta` applied."""
-        learner = make_learner(self.method, model, settings_of(self.method, self.settings))
-        if self.delta:
-            apply_delta(learner, self.method, read_delta(Path(self.delta)))
-        return learner
+        return self.learner_config.make(model, PostEdit)
+
+    def header(self, model: Model | None) -> Header:
+        """The header of the trace: all that is needed to repeat the run."""
+        fields = ("columns", "skip", "limit", "shuffle", "distinct")
+        config: dict[str, JSON] = {name: getattr(self, name) for name in fields}
+        config |= {name: value for name in LANGUAGES if (value := getattr(self, name))}
+        config |= {"data": Path(self.data).name, "schedule": self.learner_config.method.schedule(self.schedule)}
+        return self.learner_config.header(model, config, seed=self.shuffle)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """All segments of the data; read once."""
+        languages = {name: getattr(self, name) or None for name in LANGUAGES}
+        return read(Path(self.data), columns=parse_columns(self.columns), **languages)
+
+    def check_data(self) -> None:
+        """Read the data and say what its reader skipped. Raise InputError if the data does not fit the model."""
+        check_corpus(self.corpus, *self.learner_config.languages)
+        self.stream()
+
+    @property
+    def language(self) -> str:
+        """The target language, for scores: the given one, that of the data, that of the model, or else German."""
+        return self.target_lang or self.corpus.target_lang or self.learner_config.languages[1] or "de"
+
+    def stream(self) -> list[tuple[Segment, Truth]]:
+        """The segments of the data after `shuffle`, `skip`, `distinct` and `limit`, in this order."""
+        stream = subset(self.corpus, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
+        if not stream:
+            after = f" after the first {self.skip}" if self.skip else ""
+            raise InputError(f"contains no segments{after}", path=self.data)
+        return stream
 
     def make_schedule(self) -> Schedule:
         """The learning schedule; raise InputError if its text is wrong."""
-        match schedule_of(self.method, self.schedule).split(":"):
+        match self.learner_config.method.schedule(self.schedule).split(":"):
             case ["each"]:
                 return Each()
             case ["delay", k] if k.isdigit():
@@ -113,3 +152,14 @@ class Experiment:
             case ["blocks", words, "unfair"] if words.isdigit():
                 return Blocks(int(words), unfair=True)
         raise InputError(f"schedule {self.schedule!r}: expected each, delay:K, blocks:WORDS or blocks:WORDS:unfair")
+
+    def to_json(self) -> dict[str, JSON]:
+        """All fields as plain JSON; `Experiment(**fields)` restores them."""
+        return asdict(self) | {"settings": dict(self.settings)}
+
+
+def _with_beam_size(beam_size: int | None, settings: Mapping[str, Any], option: str) -> dict[str, Any]:
+    """Add the beam size to the settings. Raise InputError if they contain another one."""
+    if beam_size and str(settings.get("beam_size", beam_size)) != str(beam_size):
+        raise InputError(f"{option} {beam_size} contradicts the setting beam_size = {settings['beam_size']}; give one")
+    return dict(settings) | ({"beam_size": beam_size} if beam_size else {})

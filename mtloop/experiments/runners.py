@@ -1,72 +1,65 @@
-"""Run experiments up to a number of rows: in this process, or several at a time in child processes.
+"""Run jobs: one after the other in this process, or several at a time in child processes.
 
-Both give the same trace as `mtloop run --stop-after ROWS --resume` with the TOML file. An existing trace is resumed.
+A job is a dataclass that can be written as JSON and run anywhere. Every job writes a trace and resumes an existing
+one, so a killed command is run again without loss.
 """
 
 from __future__ import annotations
 
-import fcntl
+import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.processes import ChildProcesses, last_error
-from mtloop.experiments.experiment import Experiment
-from mtloop.experiments.experiment_toml import to_toml
+from mtloop.core.types import JSON
 
-EXIT_INPUT_ERROR = 2  # the exit code of `mtloop` for wrong input; a retry would fail again
+EXIT_INPUT_ERROR = 2  # the exit code of a child for wrong input; a retry would fail again
+WORKER = [sys.executable, "-m", "mtloop.experiments.worker"]
 
 
-@dataclass(frozen=True)
-class ExperimentJob:
-    """Run an experiment until its trace has `rows` steps. The TOML file of the experiment is beside the trace."""
+class Job(Protocol):
+    """One unit of work. `kind` and `to_json` restore it in another process (see `worker`)."""
 
-    experiment: Experiment
-    trace: Path
-    rows: int
+    kind: ClassVar[str]
 
     @property
-    def config(self) -> Path:
-        return self.trace.with_suffix(".toml")
+    def name(self) -> str:
+        """The name in messages, such as `method full`."""
 
     @property
     def done(self) -> bool:
-        """Whether the trace has `rows` complete lines after the header."""
-        return self.trace.is_file() and self.trace.read_bytes().count(b"\n") > self.rows
+        """Whether there is nothing left to do."""
 
-    def write_config(self) -> None:
-        """Write the experiment as a TOML file beside its trace."""
-        write_text(self.config, to_toml(self.experiment))
+    def run(self) -> None:
+        """Do the work. Raise InputError if the input is wrong."""
+
+    def to_json(self) -> dict[str, JSON]:
+        """The fields of the job."""
 
 
 class Runner(Protocol):
     """Runs the jobs that are not done. Returns one error message per job, in order ("": no error)."""
 
-    def __call__(self, jobs: Sequence[ExperimentJob]) -> list[str]: ...
+    def __call__(self, jobs: Sequence[Job]) -> list[str]: ...
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """Runs the jobs one after the other in this process. `run` runs one job."""
+    """Runs the jobs one after the other in this process."""
 
-    run: Callable[[ExperimentJob], None]
-
-    def __call__(self, jobs: Sequence[ExperimentJob]) -> list[str]:
+    def __call__(self, jobs: Sequence[Job]) -> list[str]:
         return [self._run_job(job) for job in jobs]
 
-    def _run_job(self, job: ExperimentJob) -> str:
-        job.write_config()
+    def _run_job(self, job: Job) -> str:
         try:
             if not job.done:
-                self.run(job)
+                job.run()
         except InputError as error:
             return str(error)
         return ""
@@ -74,56 +67,36 @@ class InProcess:
 
 @dataclass(frozen=True)
 class Processes:
-    """Runs `parallel` jobs at a time in child processes.
+    """Runs `parallel` jobs at a time, each in a child process that ends when this process ends, even if it is killed.
 
-    Each child inherits the file descriptor `lock`, so a second search waits until all children have ended.
+    Progress bars of the children are shown if stderr is a terminal.
     """
 
     parallel: int
-    lock: int
-    snapshot_every: int = 100
 
-    def __call__(self, jobs: Sequence[ExperimentJob]) -> list[str]:
+    def __call__(self, jobs: Sequence[Job]) -> list[str]:
         with ThreadPoolExecutor(self.parallel) as pool, ChildProcesses() as children:
             return list(pool.map(partial(self._run_job, children), jobs))
 
-    def _run_job(self, children: ChildProcesses, job: ExperimentJob) -> str:
-        job.write_config()
+    def _run_job(self, children: ChildProcesses, job: Job) -> str:
         if job.done:
             return ""
-        done = children.run(self._command(job), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[self.lock])
+        line = json.dumps({"kind": job.kind, **job.to_json()}, ensure_ascii=True) + "\n"
+        stderr = None if sys.stderr.isatty() else subprocess.PIPE
+        done = children.run(WORKER, first_line=line.encode(), stdout=subprocess.DEVNULL, stderr=stderr)
         reason = last_error(done.stderr, done.returncode)
         if done.returncode not in (0, EXIT_INPUT_ERROR):
-            raise MtloopError(f"{job.trace} was stopped ({reason}); run the same command again to resume")
+            raise MtloopError(f"{job.name} was stopped ({reason}); run the same command again to resume")
         return reason if done.returncode else ""
 
-    def _command(self, job: ExperimentJob) -> list[str]:
-        files = ["--config", str(job.config), "--out", str(job.trace)]
-        options = ["--resume", "--stop-after", str(job.rows), "--snapshot-every", str(self.snapshot_every)]
-        return [sys.executable, "-m", "mtloop", "run", *files, *options]
+
+def make_runner(jobs: int) -> Runner:
+    """Return the runner for this number of jobs at a time."""
+    return InProcess() if jobs == 1 else Processes(jobs)
 
 
-@contextmanager
-def locked(folder: Path, log: Callable[[str], None]) -> Iterator[int]:
-    """Lock the folder and yield the file descriptor of the lock. Wait for other searches and their trials.
-
-    The kernel holds the lock. The child processes of a search share it. It is released when the last of them ends.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            log(f"{folder}: another search, or a trial of a killed search, is running here; waiting for it")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield file.fileno()
-
-
-def method_failure(method: str, stderr: bytes | None, code: int) -> str:
-    """The message about a child process that ran a method and failed.
-
-    >>> method_failure("full", b"mtloop: no such file", 2), method_failure("full", b"mtloop: method full stopped", 2)
-    ('method full failed: no such file', 'method full stopped')
-    """
-    reason = last_error(stderr, code)
-    return reason if reason.startswith(f"method {method} ") else f"method {method} failed: {reason}"
+def run_jobs(jobs: Sequence[Job], runner: Runner) -> None:
+    """Run all jobs. Raise InputError if one of them fails."""
+    for job, reason in zip(jobs, runner(jobs), strict=True):
+        if reason:
+            raise InputError(reason if reason.startswith(job.name) else f"{job.name} failed: {reason}")

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from mtloop import __version__
-from mtloop.service import operations
+from mtloop.service import method_routes, operations
 from mtloop.service.accounts.access import HEADER
 from mtloop.service.database import is_outage
 from mtloop.service.fast_routes import FastRoutesMiddleware
@@ -46,8 +46,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    for router in (task_routes.router, run_routes.router, result_routes.router, operations.router, page_routes.router):
-        app.include_router(router)
+    for routes in (task_routes, run_routes, result_routes, method_routes, operations, page_routes):
+        app.include_router(routes.router)
     for kind in (ProblemError, RequestValidationError, HTTPException, SQLAlchemyError, OSError):
         app.add_exception_handler(kind, _error_response)
     app.add_exception_handler(Exception, _unexpected)

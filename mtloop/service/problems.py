@@ -46,6 +46,9 @@ UNKNOWN_KEY = Problem(
 NOT_FOUND = Problem(404, "", "Not found", "There is no such resource.")
 NOT_ORGANISER = NOT_FOUND  # the same answer, so that others do not learn that the route exists
 UNKNOWN_TASK = Problem(404, "unknown-task", "Unknown task", "There is no such task. GET /v1/tasks lists all tasks.")
+UNKNOWN_METHOD = Problem(
+    404, "unknown-method", "Unknown method", "There is no such method. GET /v1/methods lists all methods."
+)
 UNKNOWN_RUN = Problem(404, "unknown-run", "Unknown run", "You have no such run. GET /v1/runs lists your runs.")
 UNKNOWN_SENTENCE = Problem(404, "unknown-sentence", "Unknown sentence", "This run has no sentence with this id.")
 END_OF_STREAM = Problem(404, "end-of-stream", "End of stream", "Every sentence of this pass is translated.")

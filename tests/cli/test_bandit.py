@@ -142,14 +142,14 @@ def test_regret_against_a_trained_oracle(mtloop: Mtloop, data: Path, model: Path
                 "--oracle",
                 "nmt-oracle",
             ),
-            "a service does not publish them",
+            "nmt-oracle is trained on the references of a task first, so the task must be a local file",
         ),
         (("--methods", "copy-source", "--oracle", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--methods", "nmt-le"), "did you mean 'nmt-el'"),
         (("--methods", "full"), "method full learns from post-edits, but a task gives only rewards"),
         (("--methods", "copy-source", "--set", "learning_rate=1"), "none of the methods has a setting 'learning_rate'"),
         (("--methods", "nmt-el", "--set", "learning_rate=fast"), "setting learning_rate is 'fast'; expected a number"),
-        (("--methods", "nmt-el", "--set", "scope=ful"), "there is no scope 'ful'"),
+        (("--methods", "nmt-el", "--set", "scope=ful"), "setting scope is 'ful'; did you mean 'full'?"),
         (("--methods", ","), "names no method"),
         (("--methods", "copy-source", "--smt-model", "x"), "none of the methods takes --smt-model"),
         (("--methods", "smt-el-cv-adam"), "--model FOLDER"),
@@ -186,7 +186,7 @@ def test_an_unknown_name_in_a_child_process_is_one_line(mtloop: Mtloop, data: Pa
     given = ("--task", data, "--jobs", 2, "--model", model, "--out", data.parent / "out")
     result = mtloop("bandit", *given, "--methods", "baseline,nmt-el", "--set", "scope=foo")
     assert result.code == 2
-    assert result.err == "mtloop: there is no scope 'foo'; known: bias, fixed, full, lasso, lora, top\n"
+    assert result.err == "mtloop: setting scope is 'foo'; expected full, top, fixed, bias, lasso or lora\n"
 
 
 @pytest.mark.parametrize("method", ["nmt-el-cv", "nmt-el-recall"])

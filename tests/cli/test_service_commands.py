@@ -183,7 +183,7 @@ granularity = 5
 
 WRONG = {
     'nam = "x"': "there is no setting 'nam'; did you mean 'name'?",
-    'name = "x"\nkind = "exam"': "there is no kind of task 'exam'",
+    'name = "x"\nkind = "exam"': "kind is 'exam'; expected 'mock', 'dev' or 'training'",
     'name = "x y"': "task name 'x y'",
     'name = "x"': "a task needs data",
     'name = "x"\nreward = "slope-u"': "there is no reward 'slope-u'",

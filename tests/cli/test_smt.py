@@ -15,6 +15,7 @@ from helpers.command_result import CommandResult
 from helpers.tiny_smt import known_pairs, stream_pairs, write_stream
 
 from mtloop.core import Trace
+from mtloop.smt.card import SmtModelCard
 
 Call = Callable[..., CommandResult]
 FOUR = "smt-baseline,smt-adapting,smt-foreground,smt-foreground-unfair"
@@ -27,12 +28,13 @@ def smt_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train, dev = write_stream(folder / "train.tsv", known_pairs()), write_stream(folder / "dev.tsv", known_pairs()[::8])
     command = [sys.executable, "-m", "mtloop", "train", "--engine", "smt", "--data", train, "--valid", dev]
     done = subprocess.run(
-        [*command, "--test", f"again={dev}", "--out", folder / "model"], capture_output=True, text=True
+        [*command, "--test", f"again={dev}", "--lang", "de", "--out", folder / "model"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert "HMM, iteration 1 of" in done.stderr
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [
         "valid (untuned)", "valid", "again (untuned)", "again"]  # fmt: skip
+    assert SmtModelCard.read(folder / "model").languages == ("", "de")
     return folder / "model"
 
 
@@ -133,7 +135,7 @@ def test_compare_shows_the_papers_table_and_figures(
     ("arguments", "message"),
     [
         (["--method", "smt-adaptin"], "did you mean 'smt-adapting'?"),
-        (["--method", "smt-adapting", "--set", "foreground=both"], "'incremental' or 'rescoring'"),
+        (["--method", "smt-adapting", "--set", "foreground=both"], "setting foreground is 'both'; expected incremental or rescoring"),
         (["--method", "smt-adapting", "--beam-size", "4"], "method smt-adapting has no setting 'beam_size'"),
         (["--method", "smt-foreground", "--set", "max_phrase_length=0"], "max_phrase_length is 0; expected 1 or more"),
         (

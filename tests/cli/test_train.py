@@ -17,6 +17,7 @@ from transformers import MarianMTModel
 
 from mtloop.cli.train import command
 from mtloop.core.errors import InputError
+from mtloop.nmt.engine.model_languages import model_languages
 
 SMALL = (
     "--vocab-size 305 --width 32 --heads 4 --ffn 64 --encoder-layers 1 --decoder-layers 1"
@@ -103,3 +104,39 @@ def test_input_errors_are_one_line(
     assert isinstance(error, InputError)
     assert re.search(message, str(error))
     assert "\n" not in str(error)
+
+
+def memory(path: Path, source: str, target: str) -> Path:
+    """Write toy pairs as TMX, and a unit without translation."""
+    units = "".join(
+        f'<tu><tuv xml:lang="{source}"><seg>{s}</seg></tuv><tuv xml:lang="{target}"><seg>{t}</seg></tuv></tu>'
+        for s, t in [*toy_pairs(100), ("cat", "")]
+    )
+    path.write_text(f'<tmx version="1.4"><header srclang="{source}"/><body>{units}</body></tmx>')
+    return path
+
+
+def test_the_model_has_the_languages_of_the_data(
+    train: Callable[..., Result], tmp_path: Path, log_messages: list[str]
+) -> None:
+    data = memory(tmp_path / "a.tmx", "en-US", "it-IT")
+    assert train("--data", data).exception is None
+    assert model_languages(tmp_path / "model") == ("en", "it")
+    assert log_messages == [f"{data}: 100 pairs, 1 skipped (1 untranslated)"]
+
+
+def test_data_without_languages_is_labelled_en_de_with_a_warning(
+    train: Callable[..., Result], table: Path, tmp_path: Path, log_messages: list[str]
+) -> None:
+    assert train("--data", table).exception is None
+    assert model_languages(tmp_path / "model") == ("en", "de")
+    assert [message.split("; see")[0] for message in log_messages] == [
+        "the data does not name its languages; the model is labelled en -> de"
+    ]
+
+
+def test_validation_data_in_another_language(train: Callable[..., Result], tmp_path: Path) -> None:
+    data, valid = memory(tmp_path / "a.tmx", "en", "it"), memory(tmp_path / "b.tmx", "en", "de")
+    error = train("--data", data, "--valid", valid).exception
+    assert isinstance(error, InputError)
+    assert str(error).startswith(f"{valid}: the texts are en -> de, but the other files are en -> it")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from helpers.tiny_smt import known_pairs
 
-from mtloop.nmt.training import Job, Recipe
+from mtloop.nmt.training import Recipe, TrainingJob
 
 RECIPE = {
     "vocab": "word", "vocab_size": 19, "width": 32, "heads": 4, "ffn": 64, "encoder_layers": 1, "decoder_layers": 1,
@@ -17,6 +17,6 @@ RECIPE = {
 
 
 def write_tiny_words(folder: Path, steps: int = 120) -> Path:
-    job = Job(pairs=known_pairs(), out=folder, recipe=Recipe.of(RECIPE | {"steps": steps}), log=lambda text: None)
+    job = TrainingJob(pairs=known_pairs(), out=folder, recipe=Recipe.of(RECIPE | {"steps": steps}), log=lambda text: None)
     job.run()
     return folder

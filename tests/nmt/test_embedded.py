@@ -9,7 +9,7 @@ from mtloop.core import PostEdit, Proposal, Segment
 from mtloop.core.protocols import SupportsForget
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.neural import NEURAL_METHODS
-from mtloop.methods.registry import make_learner, takes_model
+from mtloop.methods.registry import find_method, make_learner
 from mtloop.nmt.engine.find_model import find_model
 from mtloop.nmt.engine.marian import Marian
 
@@ -64,7 +64,7 @@ def test_the_default_method_learns_a_term_at_once(model: Marian) -> None:
     assert "Bereich" in learner.propose(later).text
 
 
-@pytest.mark.parametrize("method", [name for name in NEURAL_METHODS if takes_model(name)])
+@pytest.mark.parametrize("method", [name for name in NEURAL_METHODS if find_method(name).engine.loads_model])
 def test_every_method_runs_on_the_embedded_model(model: Marian, method: str) -> None:
     learner = make_learner(method, model)
     learned = learner.learn(Proposal(Segment("1", "Open the pane."), ""), PostEdit("Öffnen Sie den Bereich."))

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -195,7 +195,9 @@ def free_port() -> int:
 @contextmanager
 def serving(task_server: TaskServer) -> Iterator[tuple[Server, int]]:
     port = free_port()
-    server = Server(replace(task_server.settings, port=port, rate=0, quota=0), task_server.folder / "log")
+    server = Server(
+        task_server.settings.model_copy(update={"port": port, "rate": 0, "quota": 0}), task_server.folder / "log"
+    )
     try:
         yield server, port
     finally:

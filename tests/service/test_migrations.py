@@ -11,7 +11,6 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -205,4 +204,4 @@ def test_serve_refuses_a_database_of_a_newer_version(lite: TaskServer) -> None:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.commit()
     with pytest.raises(InputError, match="made by a newer mtloop"):
-        serve(replace(lite.settings, port=0))
+        serve(lite.settings.model_copy(update={"port": 0}))

@@ -71,15 +71,6 @@ def test_only_the_stores_contain_sql() -> None:
             assert not re.search(r"\bsa\.select|text\(\"|SELECT |INSERT ", path.read_text("utf-8")), path
 
 
-def test_options_take_precedence_over_the_environment() -> None:
-    environment = {"MTLOOP_PORT": "1", "MTLOOP_RATE": "5", "MTLOOP_SECURE": "yes", "OTHER": "x"}
-    settings = Settings.read(environment, port=2, rate=None)
-    assert (settings.port, settings.rate, settings.secure) == (2, 5, True)
-    assert Settings.read(settings.environment()) == settings
-    with pytest.raises(InputError, match="MTLOOP_PORT is 'x'; expected a whole number"):
-        Settings.read({"MTLOOP_PORT": "x"})
-
-
 def test_postgresql_is_dumped_and_restored(postgres: Postgres, tmp_path: Path) -> None:
     task_server = TaskServer(Settings(database=postgres.create()), tmp_path)
     task_server.task()

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
-from mtloop.core.toml import check_fields, read_toml
 from mtloop.core.trace import Trace, is_trace_start
 from mtloop.data import parse_columns, stream
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rewards import make_noise, sentence_reward
-from mtloop.service.tasks.models import KINDS, Kind, TaskSentence
+from mtloop.service.tasks.models import Kind, TaskSentence
 from mtloop.service.tasks.run_access import NAME
 from mtloop.service.tasks.store import TaskStore
 from mtloop.text import moses
 from mtloop.text.files import iter_lines, open_bytes
+from mtloop.text.settings_files import read_settings
 
 T = TypeVar("T")
 CHUNK = 5_000
@@ -68,8 +68,6 @@ class TaskFile:
     max_characters: int = 10_000
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownName("kind of task", self.kind, KINDS)
         if not NAME.fullmatch(self.name):
             raise InputError(f"task name {self.name!r}: expected up to 80 letters, digits, dots, dashes or underscores")
         for step in self.preprocess:
@@ -81,21 +79,14 @@ class TaskFile:
         if self.max_characters < 1:
             raise InputError(f"max_characters is {self.max_characters}; expected 1 or more")
         make_noise(self.noise)
-        sentence_reward(self.reward)
+        sentence_reward(self.reward, self.target_language)
 
     @classmethod
     def read(cls, path: Path) -> TaskFile:
         """Read a task from its TOML file."""
-        return cls.make(read_toml(path), path)
-
-    @classmethod
-    def make(cls, table: Mapping[str, Any], path: Path) -> TaskFile:
-        check_fields(cls, table, path)
-        files = {one.name for one in fields(cls) if str(one.type) == "Path | None"}
-        try:
-            return cls(**{name: _field_value(value, path if name in files else None) for name, value in table.items()})
-        except TypeError as error:
-            raise InputError('a task needs a name: name = "..."', path=path) from error
+        task = read_settings(path, cls)
+        files = {one.name: getattr(task, one.name) for one in fields(cls) if str(one.type) == "Path | None"}
+        return replace(task, **{name: path.parent / file for name, file in files.items() if file is not None})
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Source and reference of every sentence, the held-out block last."""
@@ -119,7 +110,7 @@ class TaskFile:
 
     def sentences(self) -> Iterator[TaskSentence]:
         """The sentences to store, preprocessed and with the oracle's scores."""
-        reward = sentence_reward(self.reward)
+        reward = sentence_reward(self.reward, self.target_language)
         oracle = self._oracle()
         for number, (source, reference) in enumerate(self.pairs(), start=1):
             _check(source, reference, number)
@@ -237,10 +228,3 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk
-
-
-def _field_value(value: Any, toml: Path | None) -> Any:
-    """A TOML value as a field takes it: a path relative to the TOML file, a list as a tuple."""
-    if toml is not None:
-        return toml.parent / str(value)
-    return tuple(value) if isinstance(value, list) else value

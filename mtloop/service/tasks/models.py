@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.service.tasks.sealed_ids import PassPosition
 
 Kind = Literal["mock", "dev", "training"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)

@@ -229,13 +229,14 @@ def _scored(request: TranslationRequest, at: PassPosition, loaded: LoadedSentenc
     sentence = _sentence(request, at.position, loaded)
     if sentence is None:
         return ScoredTranslation(request, None)
-    score = sentence_reward(request.task.reward)(request.translation, sentence.reference)
+    language = request.task.target_language
+    score = sentence_reward(request.task.reward, language)(request.translation, sentence.reference)
     seed = f"{request.run.id_key.hex()}:{at.pass_number}:{at.position}"
     reward = add_noise(score, make_noise(request.task.noise), seed)
     block = request.task.layout.block_at(at.position)
     checkpoint = None
     if block is not None:
-        statistics = corpus_bleu_statistics(request.translation, sentence.reference)
+        statistics = corpus_bleu_statistics(request.translation, sentence.reference, language)
         checkpoint = CheckpointSums(block, 1, reward, score, statistics)
     return ScoredTranslation(request, at, score, reward, sentence.oracle_score or 0.0, checkpoint)
 

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def improving_translator(rate: int) -> Callable[[str], str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
-    task_server = TaskServer(replace(Settings(folder=folder / "data"), rate=0, quota=0), folder)
+    task_server = TaskServer(Settings(folder=folder / "data", rate=0, quota=0), folder)
     (folder / "oracle.txt").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8")
     task_server.task("dev", "dev", held_out=3, blocks=3, oracle=folder / "oracle.txt")
     task_server.task("train", "training")

@@ -1,0 +1,173 @@
+"""Compare methods that learn from rewards on one task: what `mtloop bandit` and `mtloop.bandit` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mtloop.core.errors import InputError
+from mtloop.core.trace import Trace
+from mtloop.core.types import JSON, Step
+from mtloop.data.languages import check_languages
+from mtloop.experiments.bandit_task import BanditJob, BanditTask
+from mtloop.experiments.folders import output_folder
+from mtloop.experiments.join import ParticipantJob
+from mtloop.experiments.runners import Runner, make_runner, run_jobs
+from mtloop.judges.rewards import sentence_reward
+from mtloop.methods.compatibility import check_without_references
+from mtloop.methods.defaults import STREAM_LENGTH
+from mtloop.methods.learner_config import LearnerConfig
+from mtloop.methods.method import Method
+from mtloop.methods.oracles import ORACLES
+from mtloop.methods.registry import find_method
+from mtloop.methods.word_level import LEXICON_SETTING
+from mtloop.report.bandit_results import BanditResults
+
+METHODS = ("copy-source", "baseline", "nmt-el", "nmt-el-cv", "nmt-el-recall")
+
+
+def bandit(
+    task: str | Path | BanditTask,
+    methods: Sequence[str] = METHODS,
+    *,
+    out: str | Path | None = None,
+    settings: Mapping[str, JSON] | Iterable[tuple[str, JSON]] = (),
+    model: str = "",
+    smt_model: str = "",
+    word_model: str = "",
+    oracle: str | Path | None = None,
+    key_file: str | Path | None = None,
+    threads: int = 1,
+    jobs: int = 2,
+    runner: Runner | None = None,
+    **options: Any,
+) -> BanditResults:
+    """Run methods that learn from rewards on one task; existing traces in the folder `out` are resumed.
+
+    `task` is a file with sources and references, a `BanditTask`, or the URL of a task on a service, which needs
+    `key_file`. `settings` apply to all methods that have them; the name `METHOD:SETTING` applies to one method.
+    `oracle` is nmt-oracle, smt-oracle or the trace of a system, for the regret. `options` are the fields of
+    `BanditTask`: shuffle, skip, limit, held_out, blocks, reward, noise, thumbs, seed, delay, ...
+    """
+    trained = str(oracle) if oracle in ORACLES else ""
+    found = [find_method(name) for name in dict.fromkeys([*methods, *([trained] if trained else [])])]
+    models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
+    given = assign_settings(found, settings.items() if isinstance(settings, Mapping) else settings)
+    check_models(found, models, lexicon_used=assign_lexicon(found, given, smt_model))
+    folder, run = output_folder(out), runner or make_runner(jobs)
+    oracle_trace = folder / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
+    if isinstance(task, str) and "://" in task:
+        configs = [make_config(method, models, given[method.name], threads) for method in found]
+        return run_on_service(task, configs, folder, key_file, oracle_trace, run)
+    local = task if isinstance(task, BanditTask) else make_task(task, options)
+    local.check()
+    for method in found:
+        if STREAM_LENGTH in method.settings:
+            given[method.name].setdefault(STREAM_LENGTH, len(local.layout))
+    configs = [make_config(method, models, given[method.name], threads) for method in found]
+    for config in configs:
+        check_languages(local.corpus, *config.languages)
+    return run_locally(local, configs, folder, oracle_trace, run)
+
+
+def make_task(data: str | Path, options: Mapping[str, Any]) -> BanditTask:
+    """Return a task from a file; an option that is None keeps its default."""
+    return BanditTask(str(data), **{name: value for name, value in options.items() if value is not None})
+
+
+def write_charts(results: BanditResults, out: Path) -> Iterator[Path]:
+    """Save the figures of the 2017 paper as PNG files in a folder, and yield their paths."""
+    from mtloop.report.matplotlib_charts import save
+
+    for chart in results.charts():
+        path = out / f"{chart.name}.png"
+        save(chart, path)
+        yield path
+
+
+def run_locally(
+    task: BanditTask, configs: Sequence[LearnerConfig], out: Path, oracle: Path | None, runner: Runner
+) -> BanditResults:
+    """Run all methods on a task from a file."""
+    jobs = [BanditJob(task, config, out) for config in configs]
+    check_oracle([job.trace for job in jobs], oracle)
+    run_jobs(jobs, runner)
+    steps = {job.config.method.name: Trace.read(job.trace).steps for job in jobs}
+    return BanditResults(steps, task.checkpoints(), read_oracle(oracle), sentence_reward(task.reward))
+
+
+def run_on_service(
+    url: str,
+    configs: Sequence[LearnerConfig],
+    out: Path,
+    key_file: str | Path | None,
+    oracle: Path | None,
+    runner: Runner,
+) -> BanditResults:
+    """Run all methods as participants of a task on a service.
+
+    The positions of the held-out block are not known, because the service does not publish them.
+    """
+    service, _, task = url.rstrip("/").rpartition("/")
+    if key_file is None or service.endswith(":/"):
+        raise InputError("a task on a service needs --task http://HOST:PORT/TASK and --key-file FILE")
+    for config in configs:
+        check_without_references(config.method)
+    traces = [out / f"{config.method.file_name}.jsonl" for config in configs]
+    check_oracle(traces, oracle)
+    out.mkdir(parents=True, exist_ok=True)
+    pairs = zip(configs, traces, strict=True)
+    run_jobs([ParticipantJob(service, task, Path(key_file), config, trace) for config, trace in pairs], runner)
+    names = [config.method.name for config in configs]
+    steps = {name: Trace.read(trace).steps for name, trace in zip(names, traces, strict=True)}
+    return BanditResults(steps, oracle=read_oracle(oracle))
+
+
+def make_config(method: Method, models: Mapping[str, str], settings: Mapping[str, JSON], threads: int) -> LearnerConfig:
+    """Return a method with its settings and the model of its engine."""
+    return LearnerConfig.create(method.name, models.get(method.engine.option, ""), settings, threads)
+
+
+def assign_settings(methods: Sequence[Method], pairs: Iterable[tuple[str, JSON]]) -> dict[str, dict[str, JSON]]:
+    """Return settings by method: KEY for all methods that have the setting, METHOD:KEY for one method."""
+    given: dict[str, dict[str, JSON]] = {method.name: {} for method in methods}
+    for name, value in pairs:
+        owner, _, key = name.rpartition(":")  # the name of an own engine contains colons too
+        chosen = [method for method in methods if key in method.settings and owner in ("", method.name)]
+        if not chosen:
+            which = f"method {owner} is not among the methods or has no" if owner else "none of the methods has a"
+            raise InputError(f"--set {name}={value}: {which} setting {key!r}")
+        for method in chosen:
+            given[method.name][key] = value
+    for method in methods:  # a value of the wrong type raises before any run starts
+        method.settings_with(given[method.name])
+    return given
+
+
+def assign_lexicon(methods: Sequence[Method], given: Mapping[str, dict[str, JSON]], folder: str) -> bool:
+    """Set the lexicon of the SMT model in `folder` for methods that need one and have none; True if any was set."""
+    needing = [
+        one.name for one in methods if LEXICON_SETTING in one.settings and not given[one.name].get(LEXICON_SETTING)
+    ]
+    for name in needing if folder else ():
+        given[name][LEXICON_SETTING] = folder
+    return bool(folder and needing)
+
+
+def check_models(methods: Sequence[Method], models: Mapping[str, str], *, lexicon_used: bool) -> None:
+    """Raise InputError for a model option that no method takes."""
+    options = {method.engine.option for method in methods}
+    for option, model in models.items():
+        if model and option not in options and not (option == "--smt-model" and lexicon_used):
+            raise InputError(f"none of the methods takes {option}; leave it out")
+
+
+def check_oracle(written: Iterable[Path], oracle: Path | None) -> None:
+    """Read the trace of the oracle before the runs, so that an error shows early. Skip it if a run will write it."""
+    if oracle and oracle.resolve() not in {trace.resolve() for trace in written}:
+        Trace.read(oracle)
+
+
+def read_oracle(path: Path | None) -> Sequence[Step]:
+    return Trace.read(path).steps if path else ()

@@ -1,0 +1,164 @@
+"""Compare several methods on one stream: what `mtloop compare` and `mtloop.compare` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mtloop.core.errors import InputError
+from mtloop.core.trace import Trace
+from mtloop.experiments import backward_reliability
+from mtloop.experiments.experiment import Experiment
+from mtloop.experiments.folders import output_folder
+from mtloop.experiments.measures import Measures
+from mtloop.experiments.run import ExperimentJob
+from mtloop.experiments.runners import Runner, make_runner, run_jobs
+from mtloop.methods.defaults import COMPARED_METHODS
+from mtloop.methods.registry import find_method
+from mtloop.report.result import Result
+from mtloop.report.table import Table
+
+if TYPE_CHECKING:
+    from mtloop.metrics.evaluation import Evaluation
+    from mtloop.metrics.reliability import Reliability
+    from mtloop.report.learning_curves import LearningCurves
+    from mtloop.report.notebook import Plot
+
+QUALITY, LEARNING, SLOPE = ("bleu", "sbleu", "ter"), ("r0", "r1", "r01", "rer"), ("slope-ca",)
+ADAPTING = "smt-adapting"  # the method for which the 2012 paper measures backward reliability
+DOCUMENTS = 6  # the number of documents in that paper
+
+
+def compare(
+    data: str | Path | None = None,
+    methods: Sequence[str] = tuple(COMPARED_METHODS.split(",")),
+    *,
+    out: str | Path | None = None,
+    metrics: Sequence[str] | None = None,
+    tokenize: str | None = None,
+    spm: str | Path | None = None,
+    block_words: int = 1000,
+    reliability: int | None = None,
+    jobs: int = 2,
+    runner: Runner | None = None,
+    **options: Any,
+) -> MethodComparison:
+    """Run several methods on the same stream; compare their quality and speed of learning. The first is the baseline.
+
+    `out` is the folder of the traces (None: a temporary folder); existing traces are resumed. `metrics`, `tokenize` and
+    `spm` are those of `mtloop score` (None: quality, recall where words can be counted, slope). `reliability` is the
+    number of documents on which backward reliability is measured (None: 6 if smt-adapting is compared, else 0). `jobs`
+    runs are made in parallel. `options` are the fields of `Experiment`, `beam_size` and `config`; model and beam size
+    apply to the methods that use a model.
+    """
+    experiments = make_experiments(methods, data=data, **options)
+    first = next(iter(experiments.values()))
+    first.check_data()
+    measures = make_measures(metrics, first.language, tokenize, spm, block_words)
+    if reliability:
+        backward_reliability.check_documents(first, reliability)
+    folder = output_folder(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    traces = {method: folder / f"{find_method(method).file_name}.jsonl" for method in experiments}
+    run_jobs(
+        [ExperimentJob(experiments[method], trace) for method, trace in traces.items()], runner or make_runner(jobs)
+    )
+    documents = (DOCUMENTS if ADAPTING in experiments else 0) if reliability is None else reliability
+    measured = backward_reliability.measure_reliability(experiments, documents, folder) if documents else {}
+    return MethodComparison(traces, measures, measured)
+
+
+def make_experiments(methods: Sequence[str], **options: Any) -> dict[str, Experiment]:
+    """Return the experiment of each method. Raise InputError for a wrong name, setting or schedule."""
+    if not methods:
+        raise InputError("no method to compare; give at least one, for example baseline,lora")
+    names = dict.fromkeys(find_method(name).name for name in methods)
+    return {name: Experiment.create(method=name, **_applicable(name, options)) for name in names}
+
+
+def _applicable(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that apply to a method: without model and beam size for a method without a model."""
+    unused = () if find_method(method).engine.loads_model else ("model", "beam_size")
+    return {name: value for name, value in options.items() if name not in unused}
+
+
+def make_measures(
+    names: Sequence[str] | None, language: str, tokenize: str | None, spm: str | Path | None, block_words: int
+) -> Measures:
+    """Return the metrics to compute. Raise InputError for a wrong name or option, before the runs."""
+    subwords = None if spm is None else Path(spm)
+    measures = Measures(names=names, language=language, tokenize=tokenize, spm=subwords, block_words=block_words)
+    if names is None:
+        learning = LEARNING if measures.options.can_count_words else ()
+        measures = replace(measures, names=(*QUALITY, *learning, *SLOPE))
+    _ = measures.metrics
+    return measures
+
+
+@dataclass(frozen=True, repr=False)
+class MethodComparison(Result):
+    """The runs of several methods on one stream; the first is the baseline.
+
+    `traces` are the files of the runs by method, `measures` the metrics, and `reliability` the backward reliability of
+    methods where it was measured.
+    """
+
+    traces: Mapping[str, Path]
+    measures: Measures
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The scores of all methods, computed once."""
+        steps = {method: Trace.read(path).steps for method, path in self.traces.items()}
+        return self.measures.evaluate(steps, next(iter(steps)))
+
+    @cached_property
+    def learning_curves(self) -> LearningCurves | None:
+        """The tables and figures of the 2012 paper, for statistical methods or with backward reliability."""
+        from mtloop.report.learning_curves import PAPER_SLOPES, LearningCurves
+
+        if not self.reliability and PAPER_SLOPES.keys().isdisjoint(self.traces):
+            return None
+        return LearningCurves(self.evaluation, self.measures.block_words, self.reliability)
+
+    @cached_property
+    def _results(self) -> list[Any]:
+        return list(self.evaluation.results())
+
+    @property
+    def table(self) -> Table:
+        """The scores; stars mark significant differences from the baseline."""
+        from mtloop.report import text_tables
+
+        return text_tables.score_table(self.evaluation, self._results)
+
+    @property
+    def relative(self) -> Table:
+        """The scores of the baseline, and the differences of the other methods from it in per cent."""
+        from mtloop.report import text_tables
+
+        return text_tables.relative_score_table(self.evaluation, self._results)
+
+    def report(self, path: str | Path = "report.html", title: str = "Methods compared") -> Path:
+        """Write one HTML file with scores, learning curves, differences and all segments; return its path."""
+        from mtloop.report import write_report
+
+        curves = self.learning_curves
+        return write_report(self.evaluation, Path(path), title=title, learning_curves=curves, results=self._results)[0]
+
+    def plot(self) -> Plot:
+        """Return the score of all segments so far, for every method and metric, as a figure for a notebook."""
+        from mtloop.report.notebook import plot_curves
+
+        return plot_curves(self.evaluation)
+
+    def text(self) -> Iterator[str]:
+        """Yield the tables as text: scores, relative differences, and those of the 2012 paper where they apply."""
+        yield f"{self.table}\n"
+        yield f"{self.relative}\n"
+        if self.learning_curves is not None:
+            yield self.learning_curves.text()

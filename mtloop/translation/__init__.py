@@ -1,0 +1,1 @@
+"""A translator that learns: what `mtloop.load` returns."""

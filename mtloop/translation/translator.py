@@ -1,0 +1,104 @@
+"""A translator that learns from corrections: `mtloop.load`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mtloop.core.errors import InputError
+from mtloop.core.protocols import Learner, RecallsCorrections, Stateful, WritesDelta
+from mtloop.core.types import JSON, PostEdit, Proposal, Segment
+from mtloop.methods.defaults import DEFAULT_METHOD
+from mtloop.methods.learner_config import LearnerConfig
+from mtloop.methods.own import refuse_engine_from_file
+from mtloop.nmt.delta_files import find_delta, read_delta
+from mtloop.smt.card import CARD_FILE
+from mtloop.translation.answers import Correction, Translation, explain
+
+DEFAULT_SMT_METHOD = "smt-adapting"
+
+
+def load(
+    model: str | Path | None = None,
+    *,
+    method: str | None = None,
+    settings: Mapping[str, JSON] | None = None,
+    delta: str | Path | None = None,
+    threads: int = 1,
+) -> Translator:
+    """Load a model and return a translator that learns from corrections.
+
+    `model` is the embedded en-de (the default), a folder (neural or statistical), or a Hugging Face name. `method` says
+    how it learns (see `mtloop methods`); the default is lora+memory+copy, smt-adapting for a statistical model, or the
+    method of `delta`. `delta` is what `save` wrote, or the `.state` folder of a run.
+    """
+    saved = Path(delta) if delta is not None else None
+    file = find_delta(saved) if saved is not None and not _is_state(saved) else None
+    if method is None:
+        method = refuse_engine_from_file(read_delta(file).method, file) if file else _default_method(str(model))
+    config = LearnerConfig.create(method, str(model or ""), settings, threads, str(file or ""))
+    learner = config.make(config.load(), PostEdit)
+    if saved is not None and file is None:
+        if not isinstance(learner, Stateful):
+            raise InputError(f"method {config.method.name} cannot load what was saved", path=saved)
+        learner.load(saved)
+    return Translator(learner, config)
+
+
+def _is_state(path: Path) -> bool:
+    """Whether a path is a folder that `save` wrote for a method without deltas."""
+    return path.is_dir() and not list(path.glob("**/delta.safetensors"))
+
+
+def _default_method(model: str) -> str:
+    return DEFAULT_SMT_METHOD if (Path(model) / CARD_FILE).is_file() else DEFAULT_METHOD
+
+
+@dataclass
+class Translator:
+    """Translates, learns from corrections, and saves what it learned."""
+
+    learner: Learner
+    config: LearnerConfig
+    corrections_: int = 0
+    _last: Proposal | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.corrections_ = getattr(self.learner, "lessons_", 0)  # a delta has learned before
+
+    def translate(self, source: str) -> Translation:
+        """Translate one segment: a sentence, a heading or a short paragraph."""
+        proposal = self._propose(source)
+        learner = self.learner
+        similar = tuple(learner.similar_corrections(source)) if isinstance(learner, RecallsCorrections) else ()
+        return Translation(proposal.text, source, explain(proposal, similar, self.corrections_), proposal, similar)
+
+    def correct(self, source: str, text: str) -> Correction:
+        """Learn that `text` is the translation of `source`."""
+        shown = self._last if self._last is not None and self._last.segment.source == source else self._propose(source)
+        learned, self._last = self.learner.learn(shown, PostEdit(text)), None
+        self.corrections_ += learned.rejected is None
+        return Correction(source, text, learned)
+
+    def save(self, path: str | Path) -> Path:
+        """Write what was learned to a file, for `load(..., delta=path)` and `mtloop translate --delta`.
+
+        A method without deltas writes a folder.
+        """
+        path = Path(path)
+        if isinstance(self.learner, WritesDelta):
+            self.learner.write_delta(path)
+        elif isinstance(self.learner, Stateful):
+            path.mkdir(parents=True, exist_ok=True)
+            self.learner.save(path)
+        else:
+            raise InputError(f"method {self.config.method.name} cannot be saved")
+        return path
+
+    def __repr__(self) -> str:
+        return f"Translator({self.config.model or self.config.method.name}, method={self.config.method.name!r})"
+
+    def _propose(self, source: str) -> Proposal:
+        self._last = self.learner.propose(Segment("", source))
+        return self._last

@@ -1,0 +1,108 @@
+"""Settings of the service: flags, environment variables, a file, defaults; and one line per mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mtloop.core.errors import InputError
+from mtloop.service import Settings
+
+Environment = Callable[..., None]
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Environment:
+    """Sets the environment variables of the service."""
+    return lambda **variables: [monkeypatch.setenv(name, str(value)) for name, value in variables.items()]  # type: ignore[return-value]
+
+
+def test_the_defaults_are_valid() -> None:
+    settings = Settings.read()
+    assert settings == Settings()
+    assert settings.url == "sqlite+aiosqlite:///mtloop-data/mtloop.db"
+
+
+def test_flags_win_over_the_environment_and_the_environment_over_the_file(
+    environment: Environment, tmp_path: Path
+) -> None:
+    file = tmp_path / "mtloop.env"
+    file.write_text("# of the server\nMTLOOP_PORT=1\nMTLOOP_RATE=4\nMTLOOP_QUOTA=7\nMTLOOP_FOLDER=data\nOTHER=x\n")
+    environment(MTLOOP_ENV_FILE=file, MTLOOP_PORT="1", MTLOOP_RATE="5", MTLOOP_SECURE="yes", OTHER="x")
+    settings = Settings.read(port=2, rate=None)
+    assert (settings.port, settings.rate, settings.quota, settings.secure) == (2, 5, 7, True)
+    assert settings.folder == Path("data")
+
+
+def test_worker_processes_get_the_same_settings(environment: Environment) -> None:
+    settings = Settings(folder=Path("a b"), port=0, secure=True, database="postgresql://me@localhost/x", workers=3)
+    environment(**settings.environment())
+    assert Settings.read() == settings
+
+
+def test_the_constructor_does_not_read_the_environment(environment: Environment) -> None:
+    environment(MTLOOP_PORT="1")
+    assert Settings().port == 8017
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("PORT", "x", "a whole number"),
+        ("PORT", "", "a whole number"),
+        ("PORT", "65536", "65535 or less"),
+        ("PORT", "-1", "0 or more"),
+        ("WORKERS", "0", "1 or more"),
+        ("WORKERS", "1.5", "a whole number"),
+        ("RATE", "-5", "0 or more"),
+        ("MAX_BODY", "0", "1 or more"),
+        ("SHUTDOWN_TIMEOUT", "0", "1 or more"),
+        ("SECURE", "maybe", "yes or no"),
+    ],
+)
+def test_a_mistake_names_the_variable_its_value_and_what_is_expected(
+    environment: Environment, name: str, value: str, expected: str
+) -> None:
+    environment(**{f"MTLOOP_{name}": value})
+    with pytest.raises(InputError) as caught:
+        Settings.read()
+    assert str(caught.value) == f"MTLOOP_{name} is {value!r}; expected {expected}"
+
+
+def test_two_mistakes_are_one_line(environment: Environment) -> None:
+    environment(MTLOOP_PORT="x", MTLOOP_SECURE="maybe")
+    with pytest.raises(InputError) as caught:
+        Settings.read(rate=-1)
+    assert str(caught.value).split("; also: ") == [
+        "MTLOOP_PORT is 'x'; expected a whole number",
+        "rate is -1; expected 0 or more",
+        "MTLOOP_SECURE is 'maybe'; expected yes or no",
+    ]
+
+
+@pytest.mark.parametrize("text", ["0", "1", "false", "TRUE", "no", "Yes"])
+def test_words_for_yes_and_no(environment: Environment, text: str) -> None:
+    environment(MTLOOP_SECURE=text)
+    assert Settings.read().secure == (text.lower() in ("1", "true", "yes"))
+
+
+def test_a_wrong_database_is_refused_without_its_password(environment: Environment) -> None:
+    environment(MTLOOP_DATABASE="mysql://me:secret@localhost/tasks")
+    with pytest.raises(InputError, match="a database URL begins with sqlite:// or postgresql://") as caught:
+        Settings.read()
+    assert "secret" not in str(caught.value)
+
+
+def test_a_mistake_in_the_file(environment: Environment, tmp_path: Path) -> None:
+    file = tmp_path / "mtloop.env"
+    environment(MTLOOP_ENV_FILE=file)
+    with pytest.raises(InputError, match=r"mtloop\.env: no such file; MTLOOP_ENV_FILE names it"):
+        Settings.read()
+    file.write_text("MTLOOP_PROT=80\n")
+    with pytest.raises(InputError, match=r"mtloop\.env: there is no setting 'MTLOOP_PROT'; .*MTLOOP_PORT"):
+        Settings.read()
+    file.write_text("MTLOOP_PORT=eighty\n")
+    with pytest.raises(InputError, match="MTLOOP_PORT is 'eighty'; expected a whole number"):
+        Settings.read()
