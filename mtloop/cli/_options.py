@@ -170,7 +170,7 @@ def language_options(command: F) -> F:
 
 
 def input_options(command: F) -> F:
-    """Add the options that select systems and metrics; `Inputs` takes them."""
+    """Add the options that select systems and metrics; `make_evaluation` takes them."""
     return _add(command, _FILES + _MEASURES)
 
 

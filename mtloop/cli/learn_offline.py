@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mtloop.cli._options import PATH, POSITIVE
-from mtloop.core.errors import InputError
-from mtloop.core.extras import need_extras
-
-if TYPE_CHECKING:
-    from mtloop.bandits.offline.learning import Offline
-    from mtloop.bandits.offline.logs import Logged
 
 EPILOG = """
 \b
@@ -90,75 +83,9 @@ out. The command prints the estimated reward on this part before and after learn
     help="Random seed of the order, the samples and the held-out part.",
 )
 @click.option("--threads", default=1, show_default=True, type=POSITIVE, help="Number of CPU threads.")
-def command(
-    traces: tuple[Path, ...], out: Path, model: str, deterministic: bool, held_out: float, threads: int, scope: str,
-    learning_rate: float, tensors_file: str, **options: Any,
-) -> None:  # fmt: skip
+def command(traces: tuple[Path, ...], out: Path, **options: Any) -> None:
     """Learn from logged rewards (counterfactual learning)."""
-    need_extras("nmt")
-    from mtloop.bandits.offline.learning import Offline, OfflineSettings
-    from mtloop.bandits.offline.logs import read_logs
-    from mtloop.methods.neural import make_scope
-    from mtloop.nmt.engine.find_model import find_model
-    from mtloop.nmt.engine.marian import Marian
-    from mtloop.nmt.engine.threads import set_threads
+    from mtloop.experiments.learn_offline import learn_offline
 
-    check_options(out, held_out, learning_rate)
-    settings = OfflineSettings(**options)
-    set_threads(threads)
-    base = Marian.load(find_model(model))
-    weights = make_scope(base, scope, learning_rate, tensors_file)
-    logs = read_logs(traces, base, deterministic)
-    training, test = logs.split(held_out, settings.seed)
-    check_sizes(len(training), len(test), settings.batch_size)
-    log(f"{len(training)} translations to learn from, {len(test)} held out{_skipped(logs.skipped)}")
-    learner = Offline(weights, training, settings)
-    click.echo(learn(learner, test))
-    write_delta(learner, scope, out)
+    click.echo(learn_offline(traces, out=out, **options))
     click.echo(out)
-
-
-def check_options(out: Path, held_out: float, learning_rate: float) -> None:
-    """Raise InputError for a wrong option, before the model is loaded."""
-    if out.exists():
-        raise InputError("already exists; choose another name", path=out)
-    if not 0 < held_out < 1:
-        raise InputError(f"--held-out is {held_out:g}; expected a share of the sources, above 0 and below 1")
-    if learning_rate < 0:
-        raise InputError(f"--learning-rate is {learning_rate:g}; expected a number above 0, or 0 for the default")
-
-
-def check_sizes(training: int, test: int, batch_size: int) -> None:
-    if test < 2 or training < min(batch_size, 2):
-        raise InputError(f"not enough data: {training} translations to learn from, {test} held out")
-
-
-def learn(learner: Offline, test: Sequence[Logged]) -> str:
-    """Learn; return a table of the estimated reward on the held-out part before and after."""
-    import numpy as np
-
-    from mtloop.bandits.offline.policy_value import PolicyValue, table
-
-    rewards, plan = np.array([one.reward for one in test]), learner.settings
-    before = PolicyValue(rewards, learner.log_ratios(test), plan.weight_limit, seed=plan.seed)
-    for epoch in learner.run():
-        refused = f", {epoch.skipped} rejected" if epoch.skipped else ""
-        log(f"epoch {epoch.number}: estimated reward {epoch.value:.4f} in training, {epoch.updates} updates{refused}")
-    return table(before, PolicyValue(rewards, learner.log_ratios(test), plan.weight_limit, seed=plan.seed))
-
-
-def write_delta(learner: Offline, method: str, out: Path) -> None:
-    """Write the learned weights as a delta of the post-edit method of the same name, which `translate` can read."""
-    from mtloop.nmt.adaptive import AdaptiveNMT
-
-    adapted = AdaptiveNMT(learner.scope, method=method)
-    adapted.updates_ = learner.updates_
-    adapted.delta().write(out)
-
-
-def log(text: str) -> None:
-    click.echo(f"mtloop: {text}", err=True)
-
-
-def _skipped(left_out: Mapping[str, int]) -> str:
-    return f"; left out: {', '.join(f'{count} {reason}' for reason, count in left_out.items())}" if left_out else ""

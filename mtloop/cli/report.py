@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mtloop.cli._inputs import Inputs
+from mtloop.cli._inputs import make_evaluation
 from mtloop.cli._options import PATH, input_options
 
 EPILOG = """
@@ -41,7 +41,7 @@ def command(context: click.Context, /, out: Path, pictures: str, title: str | No
 
     formats, arguments = PICTURES[pictures], command_line(context)
     check(out, formats)
-    evaluation = Inputs(**inputs).evaluation(slopes=True)
+    evaluation = make_evaluation(slopes=True, **inputs)
     for path in write_report(evaluation, out, pictures=formats, title=title, command=arguments, progress=_progress):
         click.echo(path)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._inputs import Inputs
+from mtloop.cli._inputs import make_evaluation
 from mtloop.cli._options import PATH, input_options
 from mtloop.core.errors import InputError
 
@@ -54,7 +54,7 @@ def command(output_format: str, curves: Path | None, **inputs: Any) -> None:
 
     if curves is not None and curves.is_dir():
         raise InputError("is a folder; --curves expects a file", path=curves)
-    evaluation = Inputs(**inputs).evaluation()
+    evaluation = make_evaluation(**inputs)
     results = list(_progress(evaluation.results(), len(evaluation.systems) * len(evaluation.metrics)))
     if curves is not None:
         write_text(curves, text_tables.curves_csv(evaluation))

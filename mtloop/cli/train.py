@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import Field, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from mtloop.cli._options import PATH, language_options
 from mtloop.core.errors import InputError
-from mtloop.core.extras import need_extras
-from mtloop.core.log import logger
-from mtloop.data import read_aligned
-from mtloop.data.languages import pair_name
-from mtloop.data.training_pairs import text_pairs, training_languages
 from mtloop.nmt.training.recipe import Recipe
-from mtloop.text.files import iter_lines
-
-if TYPE_CHECKING:
-    from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 
 F = TypeVar("F", bound=Callable[..., Any])
-PairReader: TypeAlias = Callable[[Path], Iterator[tuple[str, str]]]
 LANGUAGES = frozenset({"source_lang", "target_lang"})
-SHARED = frozenset({"engine", "data", "sources", "targets", "columns", "valid", "tests", "out"}) | LANGUAGES
-SMT_ONLY = frozenset({"ngram_order", "max_phrase_length"})
 TYPES = {"int": int, "int | None": int, "float": float, "float | None": float, "str": str}
 
 EPILOG = """
@@ -111,98 +99,25 @@ def _option(field: Field[Any]) -> Callable[[F], F]:
     help="smt: maximum number of words in a phrase.",
 )
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    engine: str,
-    ngram_order: int,
-    max_phrase_length: int,
-    data: tuple[Path, ...],
-    sources: tuple[Path, ...],
-    targets: tuple[Path, ...],
-    columns: str,
-    source_lang: str | None,
-    target_lang: str | None,
-    valid: Path | None,
-    tests: tuple[str, ...],
-    spm: tuple[Path, Path] | None,
-    about: Path | None,
-    **settings: Any,
-) -> None:
+def command(context: click.Context, /, engine: str, tests: tuple[str, ...], **options: Any) -> None:
     """Train a model from parallel text. `run` and `translate` can use the model folder as --model."""
-    need_extras("smt" if engine == "smt" else "nmt")
-    _refuse_options_of_other_engine(engine, context)
-    if not data and not sources:
-        raise InputError("no training data: give --data, or --src and --tgt")
-    reader = partial(text_pairs, columns=columns, source_lang=source_lang, target_lang=target_lang)
-    test_files = dict(map(_parse_test, tests))
-    files = [*data, *([valid] if valid else []), *test_files.values()]
-    languages = training_languages(files, source_lang or "", target_lang or "")
-    common: dict[str, Any] = {
-        "pairs": _pairs(data, sources, targets, reader),
-        "valid": list(reader(valid)) if valid else (),
-        "tests": {name: list(reader(path)) for name, path in test_files.items()},
-        "log": lambda text: click.echo(text, err=True),
-    }
-    if engine == "smt":
-        scores = _train_smt(common, settings["out"], languages, ngram_order, max_phrase_length)
-    else:
-        scores = _train_nmt(common, spm, about, settings | _labels(languages))
-    for name, score in scores.items():
+    from mtloop.experiments.train import OPTIONS, train
+
+    unused = OPTIONS["smt" if engine == "nmt" else "nmt"]
+    _refuse_options_of_other_engine(engine, context, unused)
+    used = {name: value for name, value in options.items() if name not in unused}
+    result = train(engine=engine, tests=dict(map(_parse_test, tests)), log=partial(click.echo, err=True), **used)
+    for name, score in result.scores.items():
         click.echo(f"{name}\t{score:.2f}")
 
 
-def _train_nmt(
-    common: dict[str, Any], spm: tuple[Path, Path] | None, about: Path | None, settings: dict[str, Any]
-) -> dict[str, float]:
-    from mtloop.nmt.training import TrainingJob
-
-    recipe = Recipe(**{field.name: settings.pop(field.name) for field in fields(Recipe)})
-    vocabularies = _vocabularies(spm) if spm else None
-    text = "\n".join(iter_lines(about)) if about else ""
-    return TrainingJob(recipe=recipe, vocabularies=vocabularies, about=text, **common, **settings).run()
-
-
-def _labels(languages: tuple[str, str]) -> dict[str, str]:
-    """The languages of a neural model: those of the data, else the recipe's defaults, which are then reported."""
-    labels = {"source_lang": languages[0] or Recipe.source_lang, "target_lang": languages[1] or Recipe.target_lang}
-    if not all(languages):
-        message = "the data does not name its languages; the model is labelled %s; see --source-lang, --target-lang"
-        logger.warning(message, pair_name(*labels.values()))
-    return labels
-
-
-def _train_smt(
-    common: dict[str, Any], out: Path, languages: tuple[str, str], ngram_order: int, max_phrase_length: int
-) -> dict[str, float]:
-    from mtloop.smt.training import SmtJob
-
-    source, target = languages
-    settings: dict[str, Any] = {"order": ngram_order, "max_phrase_length": max_phrase_length}
-    return SmtJob(out=out, source_lang=source, target_lang=target, **settings, **common).run()
-
-
-def _refuse_options_of_other_engine(engine: str, context: click.Context) -> None:
+def _refuse_options_of_other_engine(engine: str, context: click.Context, unused: Collection[str]) -> None:
     """Raise InputError if an option was given that the engine ignores."""
     for parameter in context.command.params:
-        name = str(parameter.name)
-        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        foreign = name in SMT_ONLY if engine == "nmt" else name not in SHARED | SMT_ONLY
-        if typed and foreign:
+        typed = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if typed and parameter.name in unused:
             other = "smt" if engine == "nmt" else "nmt"
             raise InputError(f"{parameter.opts[0]} is an option of --engine {other}, not of {engine}")
-
-
-def _pairs(
-    data: Sequence[Path], sources: Sequence[Path], targets: Sequence[Path], reader: PairReader
-) -> Iterator[tuple[str, str]]:
-    """Yield the sentence pairs of all files. A file is read when its first pair is needed."""
-    if len(sources) != len(targets):
-        raise InputError(f"{len(sources)} --src but {len(targets)} --tgt; expected the same number of each")
-    for path in data:
-        yield from reader(path)
-    for source, target in zip(sources, targets, strict=True):
-        yield from zip(*read_aligned(source, target), strict=True)
 
 
 def _parse_test(test: str) -> tuple[str, Path]:
@@ -210,9 +125,3 @@ def _parse_test(test: str) -> tuple[str, Path]:
     if not (name and equals and path):
         raise InputError(f"--test expects NAME=FILE, not {test!r}")
     return name, Path(path)
-
-
-def _vocabularies(spm: tuple[Path, Path]) -> tuple[SentencePieceModel, SentencePieceModel]:
-    from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
-
-    return SentencePieceModel.load(spm[0]), SentencePieceModel.load(spm[1])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 WINDOWS = sys.platform == "win32"
 POLL_SECONDS = 0.1
@@ -27,15 +27,8 @@ class FileLock:
     file: BinaryIO
     temporary: bool = True
 
-    def child_options(self) -> dict[str, Any]:
-        """Options of `subprocess.Popen` for a child that shares the lock: the lock lasts until the child has ended.
-
-        Windows cannot share a lock with a child: there the options are empty.
-        """
-        return {} if WINDOWS else {"pass_fds": [self.file.fileno()]}
-
     def release(self) -> None:
-        """End the lock, unless a child process still shares it."""
+        """End the lock."""
         self.file.close()
         if self.temporary:
             with suppress(OSError):  # another process has taken or removed the file
@@ -46,8 +39,8 @@ class FileLock:
 def locked(path: Path, *, on_wait: Callable[[], None] = lambda: None) -> Iterator[FileLock]:
     """Hold the lock file `path` during a block. If another process holds it, call `on_wait` once and wait.
 
-    with locked(folder / ".lock", on_wait=lambda: print("another search is running here; waiting for it")) as lock:
-        subprocess.run(command, **lock.child_options())
+    with locked(folder / ".lock", on_wait=lambda: print("another search is running here; waiting for it")):
+        search()
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = try_lock(path)

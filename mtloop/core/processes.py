@@ -1,7 +1,8 @@
 """Child processes that stop together with their parent.
 
-An orphaned child would keep writing files that a restarted parent writes again. Windows has no SIGTERM between
-processes: there Ctrl+C and Ctrl+Break stop the children, and a parent that the task manager ends leaves them running.
+An orphaned child would keep writing files that a restarted parent writes again. A parent that is killed
+runs no code, so a child also watches its standard input, which ends with the parent. Windows has no SIGTERM between
+processes; there Ctrl+Break does the same.
 """
 
 from __future__ import annotations

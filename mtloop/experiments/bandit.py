@@ -94,7 +94,8 @@ def run_locally(
     check_oracle([job.trace for job in jobs], oracle)
     run_jobs(jobs, runner)
     steps = {job.config.method.name: Trace.read(job.trace).steps for job in jobs}
-    return BanditResults(steps, task.checkpoints(), read_oracle(oracle), sentence_reward(task.reward))
+    reward = sentence_reward(task.reward, task.language)
+    return BanditResults(steps, task.checkpoints(), read_oracle(oracle), reward, task.language)
 
 
 def run_on_service(

@@ -59,6 +59,11 @@ class BanditTask:
         languages = {"source_lang": self.source_lang or None, "target_lang": self.target_lang or None}
         return read(Path(self.data), columns=parse_columns(self.columns), **languages)
 
+    @property
+    def language(self) -> str | None:
+        """The target language, which selects the tokeniser of the rewards; None: unknown."""
+        return self.target_lang or self.corpus.target_lang or None
+
     @cached_property
     def _pairs(self) -> list[tuple[Segment, Truth]]:
         pairs = subset(self.corpus, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
@@ -90,7 +95,7 @@ class BanditTask:
 
     def rater(self) -> Rater:
         """The rater that gives the rewards, with its noise."""
-        return Rater(sentence_reward(self.reward), make_noise(self.noise), self.thumbs, self.seed)
+        return Rater(sentence_reward(self.reward, self.language), make_noise(self.noise), self.thumbs, self.seed)
 
     def config(self) -> dict[str, JSON]:
         """The settings of the task, for the header of a trace."""

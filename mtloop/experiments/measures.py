@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -87,8 +87,9 @@ class Measures:
         _check_source(metrics, systems)
         _check_blocks(metrics, systems, self.options)
         _warn_without_spaces(metrics, systems, self.options)
-        scored = self.learned.add_to(systems, align)
-        return Evaluation(scored, metrics, baseline, self.resamples, self.seed, self.options.block_counting)
+        counting = self.options.block_counting
+        evaluation = Evaluation(systems, metrics, baseline, self.resamples, self.seed, counting)  # checks the streams
+        return replace(evaluation, systems=self.learned.add_to(systems, align))
 
     @property
     def _names(self) -> list[str]:
@@ -149,7 +150,7 @@ def _block_problem(systems: Systems, options: MetricOptions) -> str:
 
 def _warn_without_spaces(metrics: Sequence[Metric], systems: Systems, options: MetricOptions) -> None:
     """Warn if a metric splits text at spaces, but the references have none."""
-    counting = [metric.name for metric in metrics if "tok:" in metric.signature]
+    counting = [metric.name for metric in metrics if "tok:" in getattr(metric, "signature", "")]
     if not counting or options.tokeniser not in SPLIT_AT_SPACES:
         return
     if lacks_spaces(_references(next(iter(systems.values())))):

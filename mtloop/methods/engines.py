@@ -96,7 +96,18 @@ def _set_threads_smt(threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)  # must be set before Thot's library is loaded, which reads it
 
 
-NMT = Engine("neural", _load_nmt, set_threads, "torch", model="en-de", option="--model", languages=_languages_nmt, extra="nmt")
+NMT = Engine(
+    "neural",
+    _load_nmt,
+    set_threads,
+    "torch",
+    model="en-de",
+    option="--model",
+    languages=_languages_nmt,
+    extra="nmt",
+)
+    "neural", _load_nmt, set_threads, "torch", model="en-de", option="--model", languages=_languages_nmt, extra="nmt"
+)
 WORD_LEVEL = replace(NMT, name="neural, word-level", load=_load_word_level, model="", option="--word-model")
 NO_ENGINE = Engine("none", lambda name: None, lambda threads: None, "")
 SMT = Engine(

@@ -61,16 +61,12 @@ class MetricOptions:
     @cached_property
     def tokeniser(self) -> str:
         """The name of the tokeniser of BLEU and its relatives. Raise an error if it is unknown or not installed."""
-        name = tokeniser_name(self.language, self.tokenize)
-        load_tokeniser(name)
-        return name
+        return _checked(tokeniser_name(self.language, self.tokenize))
 
     @cached_property
     def word_tokeniser(self) -> str:
         """The name of the tokeniser that finds the words of a target text without spaces; else "13a"."""
-        name = word_tokeniser_name(self.language, self.tokenize)
-        load_tokeniser(name)
-        return name
+        return _checked(word_tokeniser_name(self.language, self.tokenize))
 
     @property
     def has_spaces(self) -> bool:
@@ -200,6 +196,13 @@ def _slope(model: str, metric_name: str, options: MetricOptions) -> Slope:
     _ = options.block_counting.signature  # loads the tokenisers now, so that a missing package is found at once
     slope_model: Model = "u" if model == "u" else "ca"
     return Slope(metric, slope_model, options.block_words, options.resamples, options.seed, options.block_counting)
+
+
+def _checked(tokeniser: str) -> str:
+    """Return the name of a tokeniser that can be loaded; the default one always can."""
+    if tokeniser != DEFAULT:
+        load_tokeniser(tokeniser)
+    return tokeniser
 
 
 def _oracle(options: MetricOptions) -> Sequence[Step]:

@@ -205,7 +205,8 @@ class AdaptiveNMT:
         """Return the corrections in the memory that are most similar to a source, the most similar first."""
         if self.memory is None:
             return []
-        words = SourceWords.of(self.model.source.encode(source), self.model.source)
+        ids = self.model.source.encode(source)[:-1]  # without the end of the sentence, which all sources share
+        words = [word for word in SourceWords.of(ids, self.model.source).texts if any(map(str.isalnum, word))]
         found = islice(self.memory.most_similar(words), MAX_SIMILAR_CORRECTIONS)
         return [SimilarCorrection(one.source, one.target, value) for one, value in found if value >= MIN_SIMILARITY]
 

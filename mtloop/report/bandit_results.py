@@ -12,9 +12,9 @@ import numpy as np
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON, Step
+from mtloop.judges.rewards import corpus_bleu
 from mtloop.metrics.base import Additive, Array, references
 from mtloop.metrics.curves import cumulative
-from mtloop.metrics.quality import BLEU
 from mtloop.metrics.regret import MeanReward
 from mtloop.metrics.significance import Comparison, paired_bootstrap
 from mtloop.report.chart import Axis, Chart, Series
@@ -47,13 +47,15 @@ class BanditResults(Result):
 
     The reward of a translation is `true_reward(text, reference)`, without the noise of a simulated rater; if
     `true_reward` is None, it is the reward in the feedback. Regret is computed against `oracle`, the steps of a system
-    trained on the references; without an oracle, against the references themselves, whose reward is 1.
+    trained on the references; without an oracle, against the references themselves, whose reward is 1. `language`, the
+    target language, selects the tokeniser of BLEU.
     """
 
     systems: Mapping[str, Sequence[Step]]
     checkpoints: Sequence[range] = ()
     oracle: Sequence[Step] = ()
     true_reward: Callable[[str, str], float] | None = None
+    language: str | None = None
     resamples: int = 1000
     seed: int = 1
 
@@ -153,7 +155,7 @@ class BanditResults(Result):
         """Return Figure 1 and, if there are checkpoints, Figures 3a and 3b."""
         charts = [self._regret_chart()]
         if self.checkpoints:
-            bleu = BLEU(lowercase=True)
+            bleu = corpus_bleu(self.language)
             rows = {name: bleu.rows(steps) for name, steps in self.systems.items()}
             charts.append(self._held_out_chart(bleu, rows, "held-out-bleu", "Corpus BLEU"))
             charts.append(self._held_out_chart(MeanReward(), self.rewards, "held-out-sentence", "Mean reward"))

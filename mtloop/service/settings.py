@@ -9,9 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.text.settings_files import describe_mistakes
@@ -97,7 +96,7 @@ def _env_file() -> Path | None:
     path, known = Path(name), [_variable(field) for field in Settings.model_fields]
     if not path.is_file():
         raise InputError(f"no such file; {ENV_FILE} names it", path=path)
-    for variable in dotenv_values(path):
+    for variable in map(str.upper, DotEnvSettingsSource(_Environment, env_file=path).env_vars):
         if variable.startswith(PREFIX) and variable not in known:
             raise UnknownName("setting", variable, known, path=path)
     return path

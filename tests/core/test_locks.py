@@ -1,4 +1,4 @@
-"""Locks between real processes: waiting, killed holders, shared locks, removed lock files."""
+"""Locks between real processes: waiting, killed holders, removed lock files."""
 
 from __future__ import annotations
 
@@ -32,15 +32,6 @@ with TraceWriter(sys.argv[1], Header(), exclusive=True):
     print("held", flush=True)
     time.sleep(60)
 """
-SHARE = """
-import subprocess, sys, time
-from pathlib import Path
-from mtloop.core.locks import locked
-with locked(Path(sys.argv[1])) as lock:
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=sys.stdin, **lock.child_options())
-    print("held", flush=True)
-    time.sleep(60)
-"""
 
 
 @contextmanager
@@ -71,32 +62,6 @@ def test_a_free_lock_is_taken_without_waiting(tmp_path: Path) -> None:
     with locked(tmp_path / "lock", on_wait=lambda: pytest.fail("it waited")) as lock:
         assert try_lock(lock.path) is None
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_shared_lock_lasts_until_the_child_has_ended(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    with holder(SHARE, path) as parent:
-        parent.kill()
-        parent.wait()
-        assert try_lock(path) is None  # the child lives
-        assert parent.stdin is not None
-        parent.stdin.close()  # its input ends, and so does the child
-        with locked(path):
-            pass
-
-
-def test_a_parent_that_ends_leaves_the_lock_file_to_its_child(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    with locked(path) as lock:
-        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, **lock.child_options())
-    with child:
-        assert path.exists()
-        assert try_lock(path) is None
-        assert child.stdin is not None
-        child.stdin.write(b"\n")
-    with locked(path):
-        pass
-    assert not path.exists()
 
 
 def test_a_lock_on_a_file_that_is_removed_meanwhile_is_taken_on_the_new_file(

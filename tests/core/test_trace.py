@@ -29,6 +29,7 @@ def test_reading_returns_the_written_steps(tmp_path: Path) -> None:
     trace = Trace.read(tmp_path / "t.jsonl")
     assert trace.steps == steps
     assert trace.header.config == HEADER.config
+    assert repr(trace) == f"<Trace of 3 events, seed {HEADER.seed}>"
 
 
 def test_each_step_is_flushed_when_write_returns(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import statistics
 
 import pytest
+from helpers.many_scripts import REFERENCES, TRANSLATIONS
 
 from mtloop.core import InputError, Proposal, Reward, Segment, Truth, UnknownName
 from mtloop.judges import Noise, PostEditor, RatedEdits, Rater
-from mtloop.judges.rewards import sentence_reward
+from mtloop.judges.rewards import corpus_bleu_statistics, sentence_reward
 
 TRUTH = Truth(("Speichern Sie die Datei .",))
 HALF = "Speichern Sie das Bild ."
@@ -70,3 +71,20 @@ def test_noise_depends_on_the_seed_and_is_reproducible() -> None:
 def test_coarse_and_harsh_raters() -> None:
     assert Rater(half, Noise(granularity=5))(proposal_of("x"), TRUTH) == Reward(0.4)
     assert Rater(half, Noise(skew=3.0))(proposal_of("x"), TRUTH) == Reward(0.125)
+
+
+@pytest.mark.parametrize("name", ["wmt17", "sbleu", "bleu", "ter"])
+def test_the_reward_of_text_without_spaces_uses_the_tokeniser_of_its_language(name: str) -> None:
+    for language in ("ja", "zh-TW", "th"):
+        code = language.partition("-")[0]
+        pairs = list(zip(TRANSLATIONS[code], REFERENCES[code], strict=True))
+        known, unknown = (sum(sentence_reward(name, tag)(*pair) for pair in pairs) for tag in (language, None))
+        assert known > 1.2 > unknown
+    pair = ("Save file.", "Save the file.")
+    assert sentence_reward(name, "de")(*pair) == sentence_reward(name)(*pair)
+
+
+def test_checkpoints_count_the_words_of_the_language() -> None:
+    text, reference = TRANSLATIONS["ja"][0], REFERENCES["ja"][0]
+    assert corpus_bleu_statistics(text, reference)[:2] == (1, 1)
+    assert corpus_bleu_statistics(text, reference, "ja")[:2] == (13, 13)

@@ -95,5 +95,5 @@ def test_scores_without_a_system_belong_to_the_only_one() -> None:
 
 @pytest.mark.parametrize("text", ["comet", "comet=", "=x.txt", "co met=x.txt"])
 def test_a_wrong_option(text: str) -> None:
-    with pytest.raises(InputError, match="NAME=FILE|is not a name"):
+    with pytest.raises(InputError, match=r"NAME=FILE|is not a name"):
         ScoreFile.parse(text)

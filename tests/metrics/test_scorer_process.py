@@ -91,7 +91,7 @@ def test_a_program_that_does_not_exist() -> None:
 
 @pytest.mark.parametrize("text", ["mine", "mine=", "mine= ", "=cat", "my name=cat", "mine='cat"])
 def test_a_wrong_option(text: str) -> None:
-    with pytest.raises(InputError, match="NAME=COMMAND|is not a name|open quote"):
+    with pytest.raises(InputError, match=r"NAME=COMMAND|is not a name|open quote"):
         Scorer.parse(text)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +11,13 @@ from mtloop.bandits.ridge import Vector
 from mtloop.metrics.regret import MeanReward
 from mtloop.metrics.significance import Comparison, bootstrap, paired_bootstrap
 
-HEADERS = ("policy", "value", "95 % interval", "by ips", "95 % interval", "effective sentences")
+
+@dataclass(frozen=True)
+class RewardEstimate:
+    """An estimated mean reward with its 95 % interval."""
+
+    value: float
+    interval: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -40,32 +45,23 @@ class PolicyValue:
         """Compare two policies on the same sentences."""
         return paired_bootstrap(MeanReward(), self.rows, before.rows, self.samples, self.seed)
 
-    def table_row(self, name: str) -> list[str]:
-        return [
-            name,
-            *self._with_interval(self.rows),
-            *self._with_interval(self.ips_rows),
-            f"{effective_sample_size(self.log_ratios, self.max_weight):.1f}",
-        ]
+    def estimate(self) -> RewardEstimate:
+        """Return the value, self-normalised."""
+        return self._estimate(self.rows)
 
-    def _with_interval(self, rows: Vector) -> tuple[str, str]:
-        low, high = bootstrap(MeanReward(), rows, self.samples, self.seed)
-        return f"{MeanReward().score_rows(rows).value:.4f}", f"{low:.4f} to {high:.4f}"
+    def ips_estimate(self) -> RewardEstimate:
+        """Return the value by inverse propensity scoring."""
+        return self._estimate(self.ips_rows)
+
+    @property
+    def effective_sentences(self) -> float:
+        return effective_sample_size(self.log_ratios, self.max_weight)
+
+    def _estimate(self, rows: Vector) -> RewardEstimate:
+        interval = bootstrap(MeanReward(), rows, self.samples, self.seed)
+        return RewardEstimate(MeanReward().score_rows(rows).value, interval)
 
 
-def table(before: PolicyValue, after: PolicyValue) -> str:
-    """Return a table of the logged policy and the model before and after learning, with the difference."""
-    from tabulate import tabulate
-
-    logged = PolicyValue(before.rewards, np.zeros(len(before.rewards)), before.max_weight, before.samples, before.seed)
-    rows: Sequence[list[str]] = [logged.table_row("as logged"), before.table_row("before"), after.table_row("after")]
-    comparison = after.compare(before)
-    low, high = comparison.interval
-    return "\n".join(
-        [
-            tabulate(rows, HEADERS, disable_numparse=True, colalign=("left", *["right"] * 5)),
-            "",
-            f"after minus before: {comparison.difference:+.4f} (95 % interval {low:+.4f} to {high:+.4f});",
-            f"{len(before.rewards)} held-out sentences, bootstrap of {before.samples} samples, seed {before.seed}",
-        ]
-    )
+def logged_policy(value: PolicyValue) -> PolicyValue:
+    """Return the value of the policy that was logged, on the same sentences: every rho is 1."""
+    return replace(value, log_ratios=np.zeros(len(value.rewards)))

@@ -146,9 +146,9 @@ class Memory:
         """Return all confirmed translations of this source, oldest first; `exact_match` returns the last one."""
         return [self._segments[lesson].target for lesson in self._lessons_by_source.get(source, [])]
 
-    def most_similar(self, words: SourceWords) -> Iterator[tuple[StoredSegment, float]]:
-        """Yield the stored segments most similar to a source, with their similarity (0 to 1)."""
-        for lesson, similarity in self._most_similar(dict.fromkeys(text.lower() for text in words.texts)).items():
+    def most_similar(self, words: Iterable[str]) -> Iterator[tuple[StoredSegment, float]]:
+        """Yield the stored segments most similar to a source with these words, with their similarity (0 to 1)."""
+        for lesson, similarity in self._most_similar(dict.fromkeys(word.lower() for word in words)).items():
             yield self._segments[lesson], similarity
 
     def processor(self, words: SourceWords) -> MemoryProcessor | None:

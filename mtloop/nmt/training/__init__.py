@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _LAZY = {"TrainingJob": "mtloop.nmt.training.job", "SeenWords": "mtloop.text.seen_words"}  # need numpy
 
-__all__ = ["TrainingJob", "Recipe", "SeenWords"]
+__all__ = ["Recipe", "SeenWords", "TrainingJob"]
 
 
 def __getattr__(name: str) -> Any:

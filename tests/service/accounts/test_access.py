@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -68,7 +67,7 @@ def test_the_rate_limit_is_shared_by_all_workers(task_server: TaskServer) -> Non
 
 
 async def _send_many(task_server: TaskServer, key: str, rate: int, requests: int) -> tuple[Counter[int], list[str]]:
-    apps = [create_app(replace(task_server.settings, rate=rate)) for _ in range(2)]
+    apps = [create_app(task_server.settings.model_copy(update={"rate": rate})) for _ in range(2)]
     contexts = [app.router.lifespan_context(app) for app in apps]
     for context in contexts:
         await context.__aenter__()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -176,7 +175,7 @@ async def _count(store: Any) -> int:
 
 async def _submit_64_times(task_server: TaskServer, key: str, workers: int) -> tuple[set[float], list[int], int]:
     """Submit one translation 32 times and another 32 times, to several applications that share the database."""
-    apps = [create_app(replace(task_server.settings, rate=0, quota=0)) for _ in range(workers)]
+    apps = [create_app(task_server.settings.model_copy(update={"rate": 0, "quota": 0})) for _ in range(workers)]
     async with _lifespans(apps):
         clients = [_client(app, key) for app in apps]
         run = (await clients[0].post("/v1/tasks/tiny/runs")).json()["run"]

@@ -1,0 +1,203 @@
+"""`mtloop.score`."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from helpers.many_scripts import REFERENCES, TRANSLATIONS
+from helpers.samples import noisy_steps
+
+import mtloop
+from mtloop.core import InputError, UnknownName
+
+REFS = ["The dog bites the lady", "The man bites the dog"]
+HYPS = ["A terrier bites the person", "The dog bites the man"]
+
+
+def test_scores_equal_those_of_sacrebleu() -> None:
+    scores = mtloop.score(REFS, HYPS, metrics=["bleu", "ter"], lang="en")
+    assert scores["bleu"].value == sacrebleu.corpus_bleu(HYPS, [REFS]).score
+    assert scores["TER"].value == sacrebleu.corpus_ter(HYPS, [REFS]).score
+    assert "tok:13a" in scores["bleu"].signature
+    assert list(scores) == ["bleu", "ter"]
+    assert ("bleu" in scores, "chrf" in scores, len(scores)) == (True, False, 2)
+    assert dict(scores)["ter"] == scores["ter"]
+
+
+def test_the_default_metrics_follow_the_language() -> None:
+    assert list(mtloop.score(REFS, HYPS)) == ["bleu", "chrf", "ter", "sbleu"]
+    assert list(mtloop.score(REFS, HYPS, lang="en")) == ["bleu", "chrf", "ter", "sbleu", "r0", "r1", "r01"]
+    assert list(mtloop.score(REFS, HYPS, lang="ja")) == ["bleu", "chrf", "ter", "sbleu"]
+
+
+def test_metrics_as_on_the_command_line() -> None:
+    assert list(mtloop.score(REFS, HYPS, metrics="TER, r1", lang="en")) == ["ter", "r1"]
+
+
+def test_several_references_are_one_list_each_as_in_sacrebleu() -> None:
+    scores = mtloop.score([REFS, HYPS], HYPS, metrics=["bleu"])
+    assert scores["bleu"].value == sacrebleu.corpus_bleu(HYPS, [REFS, HYPS]).score
+    assert "nrefs:2" in scores["bleu"].signature
+
+
+def test_files_and_lists_give_the_same_scores(tmp_path: Path) -> None:
+    ref, hyp = tmp_path / "ref.txt", tmp_path / "mine.txt"
+    ref.write_text("\n".join(REFS) + "\n")
+    hyp.write_text("\n".join(HYPS) + "\n")
+    expected = mtloop.score(REFS, HYPS, metrics=["bleu"])["bleu"]
+    assert mtloop.score(str(ref), hyp, metrics=["bleu"])["bleu"] == expected
+    assert mtloop.score([ref, ref], {"mine": str(hyp)}, metrics=["bleu"]).systems == ["mine"]
+    assert mtloop.score(ref, hyp, metrics=["bleu"]).systems == ["mine"]
+
+
+def test_systems_and_significance() -> None:
+    refs = [step.references[0] for step in noisy_steps(80)]
+    noisy = [step.proposal.text for step in noisy_steps(80)]
+    scores = mtloop.score(
+        refs, {"base": noisy, "perfect": refs}, metrics=["ter", "bleu"], baseline="base", resamples=100
+    )
+    assert scores["perfect", "ter"].value == 0
+    assert "0.00**" in str(scores)
+    assert "against base" in str(scores)
+    frame = scores.to_pandas()
+    assert list(frame["system"]) == ["base", "perfect"]
+    assert frame["ter"][1] == 0
+    with pytest.raises(InputError, match=r"several systems were scored \(base, perfect\); name one, as in \['base'"):
+        scores["ter"]
+
+
+def test_a_result_prints_as_a_short_table_and_shows_as_html() -> None:
+    scores = mtloop.score(REFS * 1000, HYPS * 1000, metrics=["ter", "chrf"])
+    assert repr(scores) == str(scores)
+    assert len(repr(scores)) < 500
+    assert "chrF: nrefs:1|" in repr(scores)
+    assert "<table>" in scores._repr_html_()
+    assert repr(scores.evaluation) == "<Evaluation of system: 2000 segments, metrics ter, chrf>"
+
+
+def test_a_report_can_be_written(tmp_path: Path) -> None:
+    scores = mtloop.score(REFS, HYPS, metrics=["ter"], scores={"comet": [0.25, 0.5]})
+    out = scores.report(tmp_path / "r.html", title="Mein Titel")
+    page = out.read_text(encoding="utf-8")
+    assert "Mein Titel" in page
+    assert "COMET" in page
+    assert "0.3750" in page
+
+
+@pytest.mark.parametrize("language", ["ja", "zh", "th"])
+def test_text_without_spaces(language: str, caplog: pytest.LogCaptureFixture) -> None:
+    refs, hyps = REFERENCES[language], TRANSLATIONS[language]
+    with caplog.at_level(logging.WARNING, "mtloop"):
+        good = mtloop.score(refs, hyps, metrics=["bleu", "ter", "wmt17"], lang=language)
+    assert not caplog.records
+    with caplog.at_level(logging.WARNING, "mtloop"):
+        bad = mtloop.score(refs, hyps, metrics=["bleu", "ter", "wmt17"])
+    [record] = caplog.records
+    assert "no spaces between words, but tokeniser 13a" in record.getMessage()
+    assert "bleu, ter, wmt17" in record.getMessage()
+    assert (good["bleu"].value > 50, bad["bleu"].value) == (True, 0)
+    assert (good["ter"].value < 30, bad["ter"].value) == (True, 100)
+
+
+def test_no_warning_where_no_words_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    mtloop.score(REFERENCES["ja"], TRANSLATIONS["ja"], metrics=["chrf"], scores={"comet": [0.5] * 4})
+    assert not caplog.records
+
+
+def test_blocks_of_a_source_without_spaces_need_its_language() -> None:
+    refs, sources = ["the file is saved"] * 4, REFERENCES["ja"]
+    with pytest.raises(
+        InputError, match=r"metric slope-ca counts words, but the source text has no .* --source-lang ja"
+    ):
+        mtloop.score(refs, refs, sources=sources, metrics=["slope-ca"])
+    with pytest.raises(InputError, match="metric rr counts words"):
+        mtloop.score(refs, refs, sources=sources, metrics=["rr"])
+    scores = mtloop.score(refs, refs, sources=sources, source_lang="ja", metrics=["slope-ca", "rr"], block_words=12)
+    assert "block:12w[source:ja-mecab-" in scores["slope-ca"].signature
+    assert scores["slope-ca"].detail["blocks"] == 3  # 13, 9 + 14 and 15 words
+
+
+def test_blocks_of_references_without_spaces_need_their_language() -> None:
+    with pytest.raises(InputError, match="the references have no spaces between words"):
+        mtloop.score(REFERENCES["zh"], TRANSLATIONS["zh"], metrics=["slope-u"])
+    scores = mtloop.score(REFERENCES["zh"], TRANSLATIONS["zh"], metrics=["slope-u"], lang="zh", block_words=8)
+    assert "[reference:zh]" in scores["slope-u"].signature
+
+
+def test_learned_scores_of_several_systems(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("0.5\n0.75\n")
+    scores = mtloop.score(
+        REFS, {"a": HYPS, "b": REFS}, metrics=["ter"], scores={"BLEURT": {"a": [0.1, 0.2], "b": [0.3, 0.4]}}
+    )
+    assert scores["b", "bleurt"].value == pytest.approx(0.35)
+    files = {"comet": {"a": str(tmp_path / "b.txt"), "b": tmp_path / "b.txt"}}
+    assert mtloop.score(REFS, {"a": HYPS, "b": REFS}, metrics=["ter"], scores=files)["a", "comet"].value == 0.625
+
+
+def test_a_scorer_is_started_once_for_all_systems(tmp_path: Path) -> None:
+    program = tmp_path / "scorer.py"
+    program.write_text(
+        "import json, pathlib, sys\n"
+        f"log = pathlib.Path({str(tmp_path / 'starts')!r})\n"
+        "log.write_text((log.read_text() if log.exists() else '') + 'x')\n"
+        "for line in sys.stdin:\n    print(len(json.loads(line)['mt']))\n"
+    )
+    command = f"{sys.executable} {program}"
+    scores = mtloop.score(REFS, {"a": HYPS, "b": REFS}, metrics=["ter"], baseline="a", scorers={"letters": command})
+    assert (tmp_path / "starts").read_text() == "x"
+    assert scores["a", "letters"].value == sum(map(len, HYPS)) / 2
+    assert scores["b", "letters"].value == sum(map(len, REFS)) / 2
+    assert scores["a", "letters"].signature == f"scorer:{command}|better:higher|aggregate:mean"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metrics": ["blue"]}, "did you mean 'bleu'"),
+        ({"metrics": []}, "no metric to compute"),
+        ({"baseline": "other"}, "there is no system 'other'"),
+        ({"tokenize": "ja-mecap"}, "there is no tokeniser"),
+        ({"lang": "ja", "metrics": ["r1"]}, "--spm"),
+        ({"scores": {"bleu": [1, 2]}}, "'bleu' is a metric of mtloop"),
+        ({"scores": {"r7": [1, 2]}}, "'r7' is a metric of mtloop"),
+        ({"scores": {"comet": [1]}}, "1 comet scores for 2 segments"),
+        ({"scores": {"comet": ["x", 1]}}, "'x' is not a score"),
+        ({"scores": {"comet": {"other": [1, 2]}}}, "no comet scores of system system; found other"),
+        ({"scores": {"comet": [1, 2]}, "scorers": {"comet": "cat"}}, "come from two places"),
+        ({"scores": {"comet": [1, 2]}, "metrics": ["slope-ca-comet"]}, "a slope is fitted to errors"),
+        ({"lower_is_better": ["comet"]}, "there is no learned metric 'comet'"),
+        ({"sources": ["one"]}, "source: 1 segments, but the first reference has 2"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: dict, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        mtloop.score(REFS, HYPS, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("refs", "hyps", "message"),
+    [
+        (REFS, HYPS[:1], "system: 1 segments, but the first reference has 2"),
+        ([[ref, ref, ref] for ref in REFS], HYPS, "system: 2 segments, but the first reference has 3"),
+        ([], HYPS, "`refs` is empty"),
+        (REFS, {}, "`hyps` is empty"),
+        (REFS, [1, 2], "1 is not a text"),
+        ("none.txt", HYPS, "none.txt: no such file"),
+    ],
+)
+def test_wrong_texts_are_named(refs: list, hyps: list, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        mtloop.score(refs, hyps)
+
+
+def test_an_unknown_score_or_system_is_named() -> None:
+    scores = mtloop.score(REFS, HYPS, metrics=["ter"])
+    with pytest.raises(UnknownName, match="known: ter"):
+        scores["bleu"]
+    with pytest.raises(UnknownName, match="known: system"):
+        scores["mine", "ter"]

@@ -1,0 +1,113 @@
+"""A translator: before, teach, after; what it says; saving and loading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.tiny_smt import write_tiny_smt
+
+import mtloop
+from mtloop.core.errors import InputError
+
+SOURCE, CORRECTION = "Open the pane.", "Öffnen Sie den Bereich."
+
+
+@pytest.fixture(scope="module")
+def taught() -> mtloop.Translator:
+    translator = mtloop.load("en-de")
+    assert translator.correct(SOURCE, CORRECTION)
+    return translator
+
+
+def test_before_teach_after() -> None:
+    translator = mtloop.load("en-de")
+    before = translator.translate(SOURCE)
+    assert str(before) == before.text != CORRECTION
+    assert before.because == "nothing was corrected yet; this is the translation of the base model"
+    assert translator.correct(SOURCE, CORRECTION)
+    after = translator.translate(SOURCE)
+    assert (after.text, after.because) == (
+        CORRECTION,
+        "this source was corrected before; this is the newest correction",
+    )
+
+
+def test_the_next_translation_names_the_correction_that_it_is_based_on(taught: mtloop.Translator) -> None:
+    translation = taught.translate("Close the pane.")
+    assert "Bereich" in translation.text
+    [similar] = translation.similar
+    assert (similar.source, similar.target) == (SOURCE, CORRECTION)
+    assert 0.2 <= similar.similarity < 1
+    assert f"the most similar one is {SOURCE!r} -> {CORRECTION!r}" in translation.because
+
+
+def test_a_source_without_similar_corrections_says_so(taught: mtloop.Translator) -> None:
+    translation = taught.translate("Yesterday it rained")
+    assert translation.similar == ()
+    assert translation.because.endswith("none of them is similar to this source")
+
+
+def test_what_was_saved_translates_alike(taught: mtloop.Translator, tmp_path: Path) -> None:
+    loaded = mtloop.load("en-de", delta=taught.save(tmp_path / "mine.delta"))
+    assert loaded.config.method.name == taught.config.method.name
+    for source in (SOURCE, "Close the pane.", "Select a color."):
+        assert loaded.translate(source).text == taught.translate(source).text
+    assert loaded.translate("Close the pane.").because == taught.translate("Close the pane.").because
+
+
+def test_a_correction_says_what_happened() -> None:
+    translator = mtloop.load("en-de", method="bias", settings={"max_updates": 2})
+    done = translator.correct(SOURCE, CORRECTION)
+    assert str(done).startswith("learned with 2 updates; the perplexity of the correction was ")
+    refused = translator.correct(SOURCE, "  ")
+    assert (bool(refused), str(refused)) == (False, "not learned: the source or the translation is empty")
+
+
+def test_a_correction_uses_the_proposal_that_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner may need what travels with the proposal; a second proposal would also cost a second decoding."""
+    translator = mtloop.load(method="copy-source")
+    shown = translator.translate(SOURCE).proposal
+    monkeypatch.setattr(translator.learner, "propose", lambda segment: pytest.fail("proposed again"))
+    learned_from: list[object] = []
+    learn = translator.learner.learn
+    monkeypatch.setattr(
+        translator.learner,
+        "learn",
+        lambda proposal, feedback: (learned_from.append(proposal), learn(proposal, feedback))[1],
+    )
+    translator.correct(SOURCE, CORRECTION)
+    assert learned_from == [shown]
+
+
+def test_a_statistical_model_learns_and_is_saved_as_a_folder(tmp_path: Path) -> None:
+    model = write_tiny_smt(tmp_path / "smt")
+    translator = mtloop.load(model)
+    assert translator.config.method.name == "smt-adapting"
+    assert translator.correct("the quux", "der Quux")
+    loaded = mtloop.load(model, delta=translator.save(tmp_path / "state"))
+    assert loaded.translate("the quux").text == translator.translate("the quux").text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "nowhere"}, "no model 'nowhere'"),
+        ({"method": "fulll"}, "did you mean 'full'"),
+        ({"model": "en-de", "method": "copy-source"}, "method copy-source uses no model"),
+        ({"method": "nmt-el"}, "method nmt-el learns from rewards"),
+        ({"delta": "nowhere.delta"}, "nowhere.delta"),
+        (
+            {"method": "full", "settings": {"learning_rate": "fast"}},
+            "setting learning_rate is 'fast'; expected a number",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        mtloop.load(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_learner_without_state_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="method copy-source cannot be saved"):
+        mtloop.load(method="copy-source").save(tmp_path / "x")
