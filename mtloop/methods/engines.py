@@ -106,8 +106,6 @@ NMT = Engine(
     languages=_languages_nmt,
     extra="nmt",
 )
-    "neural", _load_nmt, set_threads, "torch", model="en-de", option="--model", languages=_languages_nmt, extra="nmt"
-)
 WORD_LEVEL = replace(NMT, name="neural, word-level", load=_load_word_level, model="", option="--word-model")
 NO_ENGINE = Engine("none", lambda name: None, lambda threads: None, "")
 SMT = Engine(
