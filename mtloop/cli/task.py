@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from mtloop.cli._database import with_storage
+from mtloop.cli._database import administration
 from mtloop.cli._options import COUNT, PATH, POSITIVE, database_options, language_options, parse_noise
-from mtloop.core.errors import InputError
-
-if TYPE_CHECKING:
-    from mtloop.service.tasks.creation import TaskFile
 
 FIELDS = {"source_lang": "source_language", "target_lang": "target_language"}  # options with another field name
 EPILOG = """
@@ -85,22 +80,21 @@ def command() -> None:
     "--max-characters", type=POSITIVE, help="Maximum number of characters of a translation.  [default: 10000]"
 )
 @database_options
-def create(name: str | None, config: Path | None, folder: Path | None, database: str | None, **options: Any) -> None:
+def create(
+    name: str | None, config: Path | None, folder: Path | None, database: str | None, noise: tuple[str, ...],
+    **options: Any,
+) -> None:  # fmt: skip
     """Create a task from text files or from a TOML file."""
+    service = administration(folder, database)
     from tqdm import tqdm
 
-    from mtloop.service.tasks.creation import create_task
+    from mtloop.service.tasks.creation import make_task_file
 
-    task = _task_file(name, config, options)
+    options |= {"name": name, "noise": parse_noise(noise) or None}
+    given = {FIELDS.get(key, key): value for key, value in options.items() if value not in (None, ())}
+    task = make_task_file(config, **given)
     with tqdm(desc="reading", unit=" sentences", delay=1, leave=False, disable=None) as bar:
-        with_storage(
-            lambda storage: create_task(storage.tasks, task, lambda count: _update(bar, count)),
-            folder,
-            database,
-            new=True,
-        )
-    created = with_storage(lambda storage: storage.tasks.task(task.name), folder, database)
-    assert created is not None
+        created = service.create_task(task, lambda count: bar.update(count - bar.n))
     click.echo(f"{created.name}: {created.kind}, {created.samples} sentences per pass, reward {created.reward}")
 
 
@@ -110,7 +104,7 @@ def list_(folder: Path | None, database: str | None) -> None:
     """List all tasks."""
     from tabulate import tabulate
 
-    rows = with_storage(lambda storage: storage.tasks.activity(), folder, database)
+    rows = administration(folder, database).activity()
     headers = ("name", "kind", "samples", "runs", "translated", "state", "results")
     click.echo(tabulate(map(_row, rows), headers=headers, tablefmt="plain"))
 
@@ -128,9 +122,8 @@ def _add_command(name: str, description: str, state: str, **changes: bool) -> No
     @click.argument("task", metavar="NAME")
     @database_options
     def change(task: str, folder: Path | None, database: str | None) -> None:
-        with_storage(lambda storage: storage.tasks.change_task(task, **changes), folder, database)
-        found = with_storage(lambda storage: storage.tasks.task(task), folder, database)
-        always = found is not None and found.kind != "training" and "results_open" in changes
+        found = administration(folder, database).change_task(task, **changes)
+        always = found.kind != "training" and "results_open" in changes
         click.echo(f"{task}: {'results of this kind of task are always visible' if always else state}")
 
 
@@ -146,10 +139,11 @@ _add_command("resume", "Resume a stopped task.", "running", stopped=False)
 @database_options
 def delete(name: str, yes: bool, folder: Path | None, database: str | None) -> None:
     """Delete a task with all its runs and rewards."""
-    with_storage(lambda storage: storage.tasks.require_task(name), folder, database)
+    service = administration(folder, database)
+    service.task(name)
     if not yes:
         click.confirm(f"Delete task {name!r} with all its runs and rewards?", abort=True, err=True)
-    with_storage(lambda storage: storage.tasks.delete_task(name), folder, database)
+    service.delete_task(name)
 
 
 @command.command()
@@ -161,43 +155,5 @@ def delete(name: str, yes: bool, folder: Path | None, database: str | None) -> N
 @database_options
 def trace(run: str, out: Path, pass_number: int | None, folder: Path | None, database: str | None) -> None:
     """Export a run as a trace, with the references."""
-    from mtloop.service.tasks.export import write_trace
-
-    if out.exists():
-        raise InputError("already exists; choose another name", path=out)
-    with_storage(lambda storage: write_trace(storage.tasks, run, pass_number, out), folder, database)
+    administration(folder, database).write_trace(run, out, pass_number)
     click.echo(out)
-
-
-def _task_file(name: str | None, config: Path | None, options: dict[str, Any]) -> TaskFile:
-    """Build the task from the options and the TOML file. Options take precedence."""
-    from dataclasses import replace
-
-    from mtloop.service.tasks.creation import TaskFile
-
-    given = {FIELDS.get(key, key): value for key, value in options.items() if value not in (None, ())}
-    if config is None and "data" in given:
-        given = _declared_languages(given) | given
-    if "noise" in given:
-        given["noise"] = parse_noise(given["noise"])
-    if name is not None:
-        given["name"] = name
-    if config is not None:
-        return replace(TaskFile.read(config), **given)
-    if name is None:
-        raise InputError("the task has no name: use mtloop task create NAME ..., or --config FILE")
-    return TaskFile(**given)
-
-
-def _declared_languages(given: Mapping[str, Any]) -> dict[str, str]:
-    """The languages that the data file declares, by field."""
-    from mtloop.data import declared_languages
-    from mtloop.data.languages import without_regions
-
-    wanted = {option: given.get(field) for option, field in FIELDS.items()}
-    declared = without_regions(*declared_languages(given["data"], **wanted))
-    return {field: language for field, language in zip(FIELDS.values(), declared, strict=True) if language}
-
-
-def _update(bar: Any, count: int) -> None:
-    bar.update(count - bar.n)

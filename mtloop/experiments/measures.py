@@ -115,7 +115,13 @@ class Measures:
 
 
 def evaluate_files(files: SystemFiles, measures: Measures) -> Evaluation:
-    """Read the systems and return their evaluation. Wrong metrics are found before the systems are read."""
+    """Read the systems and return their evaluation. Wrong metrics are found before the systems are read.
+
+    The languages that the data declares count where none is given.
+    """
+    source, target = files.declared_languages
+    source, target = measures.source_language or source, measures.language or target
+    measures = replace(measures, source_language=source, language=target)
     _ = measures.metrics
     return measures.evaluate(files.systems(), files.baseline_name, files.align if files.data else None)
 

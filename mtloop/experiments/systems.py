@@ -96,6 +96,11 @@ class SystemFiles:
         lines = self.align(read_lines(path), path)
         return {segment.id: line for (segment, _), line in zip(stream, lines, strict=True)}
 
+    @property
+    def declared_languages(self) -> tuple[str | None, str | None]:
+        """The source and the target language that --data declares; None if it does not."""
+        return (self._corpus.source_lang or None, self._corpus.target_lang or None) if self.data else (None, None)
+
     @cached_property
     def _corpus(self) -> Corpus:
         assert self.data is not None

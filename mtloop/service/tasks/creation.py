@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.trace import Trace, is_trace_start
-from mtloop.data import parse_columns, stream
+from mtloop.data import declared_languages, parse_columns, stream
+from mtloop.data.languages import without_regions
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rewards import make_noise, sentence_reward
 from mtloop.service.tasks.models import Kind, TaskSentence
@@ -181,6 +182,28 @@ class TaskFile:
         if self.blocks and not (own or self.held_out):
             raise InputError("blocks = N needs a held-out block: held_out = N, or held_out_source and _reference")
         return self._size(count, own or self.held_out)
+
+
+def make_task_file(config: Path | None = None, **settings: Any) -> TaskFile:
+    """Return a task from its settings and a TOML file. The settings take precedence over the file.
+
+    Without a TOML file, the languages that a data file declares take precedence over the defaults.
+    """
+    if config is not None:
+        return replace(TaskFile.read(config), **settings)
+    if "name" not in settings:
+        raise InputError("the task has no name: use mtloop task create NAME ..., or --config FILE")
+    return TaskFile(**_declared_languages(settings) | settings)
+
+
+def _declared_languages(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the languages that the data file declares, by field."""
+    if "data" not in settings:
+        return {}
+    wanted = {"source_lang": settings.get("source_language"), "target_lang": settings.get("target_language")}
+    source, target = without_regions(*declared_languages(settings["data"], **wanted))
+    languages = {"source_language": source, "target_language": target}
+    return {field: language for field, language in languages.items() if language}
 
 
 async def create_task(store: TaskStore, task: TaskFile, report: Callable[[int], None] = lambda count: None) -> None:

@@ -17,7 +17,6 @@ from mtloop.bandits.offline.estimators import (
     ips,
     reweighted,
 )
-from mtloop.bandits.offline.policy_value import PolicyValue, table
 
 RNG = np.random.default_rng(4)
 BATCH = LoggedBatch(
@@ -116,16 +115,3 @@ def test_all_logged_translations_have_probability_zero() -> None:
     found = reweighted(LoggedBatch(np.full(3, -np.inf), np.ones(3)))
     assert found.value == 0.0
     assert not found.logged.any()
-
-
-def test_the_table_has_intervals() -> None:
-    rewards = np.array([0.2, 0.4, 0.9, 0.7, 0.1])
-    before = PolicyValue(rewards, np.zeros(5), 10.0)
-    after = PolicyValue(rewards, np.log([0.1, 0.5, 3.0, 2.0, 0.1]), 10.0)
-    text = table(before, after)
-    lines = {line.split("  ")[0]: line for line in text.splitlines()}
-    assert "0.4600" in lines["before"]
-    assert lines["as logged"].split()[2:] == lines["before"].split()[1:]
-    assert f"{float(np.array([0.1, 0.5, 3.0, 2.0, 0.1]) @ rewards / 5.7):.4f}" in lines["after"]
-    assert "after minus before: +0.2" in text
-    assert "5 held-out sentences, bootstrap of 1000 samples, seed 1" in text
