@@ -17,6 +17,7 @@ from mtloop.experiments.measures import Measures
 from mtloop.experiments.run import ExperimentJob
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.methods.defaults import COMPARED_METHODS
+from mtloop.methods.method import Method
 from mtloop.methods.registry import find_method
 from mtloop.report.result import Result
 from mtloop.report.table import Table
@@ -62,7 +63,7 @@ def compare(
         backward_reliability.check_documents(first, reliability)
     folder = output_folder(out)
     folder.mkdir(parents=True, exist_ok=True)
-    traces = {method: folder / f"{find_method(method).file_name}.jsonl" for method in experiments}
+    traces = {name: folder / f"{one.learner_config.method.file_name}.jsonl" for name, one in experiments.items()}
     run_jobs(
         [ExperimentJob(experiments[method], trace) for method, trace in traces.items()], runner or make_runner(jobs)
     )
@@ -75,13 +76,13 @@ def make_experiments(methods: Sequence[str], **options: Any) -> dict[str, Experi
     """Return the experiment of each method. Raise InputError for a wrong name, setting or schedule."""
     if not methods:
         raise InputError("no method to compare; give at least one, for example baseline,lora")
-    names = dict.fromkeys(find_method(name).name for name in methods)
-    return {name: Experiment.create(method=name, **_applicable(name, options)) for name in names}
+    found = {method.name: method for method in map(find_method, methods)}
+    return {name: Experiment.create(method=name, **_applicable(method, options)) for name, method in found.items()}
 
 
-def _applicable(method: str, options: dict[str, Any]) -> dict[str, Any]:
+def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that apply to a method: without model and beam size for a method without a model."""
-    unused = () if find_method(method).engine.loads_model else ("model", "beam_size")
+    unused = () if method.engine.loads_model else ("model", "beam_size")
     return {name: value for name, value in options.items() if name not in unused}
 
 

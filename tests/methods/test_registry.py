@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mtloop.core.errors import UnknownName
 from mtloop.experiments.experiment import Experiment
+from mtloop.experiments.run import run
+from mtloop.methods import learner_config
 from mtloop.methods.registry import find_method, settings_of
 
 
@@ -36,3 +40,11 @@ def test_an_unknown_method_gets_a_suggestion_and_an_example_of_a_combination() -
 def test_an_unknown_setting_names_the_method() -> None:
     with pytest.raises(UnknownName, match=r"^method full has no setting 'learning_rat'; did you mean 'learning_rate'"):
         settings_of("full", {"learning_rat": 1})
+
+
+def test_a_run_looks_its_method_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data.tsv").write_text("source\ttarget\none\teins\n")
+    looked_up: list[str] = []
+    monkeypatch.setattr(learner_config, "find_method", lambda name: looked_up.append(name) or find_method(name))
+    run(tmp_path / "data.tsv", "copy-source", out=tmp_path / "run.jsonl")
+    assert looked_up == ["copy-source"]
