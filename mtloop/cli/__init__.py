@@ -6,7 +6,6 @@ Heavy modules are imported when a command runs, so that `mtloop COMMAND --help` 
 from __future__ import annotations
 
 import importlib
-import logging
 import sys
 
 import click
@@ -14,7 +13,7 @@ import click
 from mtloop import __version__
 from mtloop.core.errors import MtloopError, UnknownName
 from mtloop.core.extras import extra_of
-from mtloop.core.log import logger
+from mtloop.core.log import log_to_stderr
 
 COMMANDS = {
     "run": "translate a stream and learn from each correction; an interrupted run can be resumed",
@@ -75,7 +74,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. An error in the input prints one line on stderr and exits with code 2."""
-    _print_warnings()
+    log_to_stderr()
     try:
         cli.main(arguments, prog_name="mtloop", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -98,13 +97,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
     except OSError as error:
         fail(MtloopError(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
-
-
-def _print_warnings() -> None:
-    """Print warnings of the logger on stderr, each as one line that begins with `mtloop:`."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("mtloop: %(message)s"))
-    logger.handlers, logger.propagate = [handler], False
 
 
 def fail(error: MtloopError | click.ClickException) -> None:

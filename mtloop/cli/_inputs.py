@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mtloop.cli._options import split_names
+from mtloop.core.names import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ def make_evaluation(
 
     files = {name: options.pop(name) for name in FILES}
     learned = _learned_scores(scores, scorers, scorer_timeout, lower_is_better)
-    metrics = None if names is None else split_names(names, "--metrics", "metric", "bleu,ter,r1")
+    metrics = None if names is None else list_names(names, "metric")
     measures = Measures(names=metrics, learned=learned, slopes=slopes, **options)
     languages = {name: options[name] for name in ("source_language", "language")}
     return evaluate_files(SystemFiles(**files, **languages), measures)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from mtloop.core.errors import InputError
 
@@ -155,7 +156,7 @@ _DATABASE = (
 
 
 def experiment_options(command: F) -> F:
-    """Add the options of a run over a stream; `make_experiment` takes them."""
+    """Add the options of a run over a stream; `Experiment.create` takes them."""
     return _add(command, _STREAM + _LANGUAGES + _PART + _PROCESSING)
 
 
@@ -179,12 +180,23 @@ def database_options(command: F) -> F:
     return _add(command, _DATABASE)
 
 
-def split_names(text: str, option: str, kind: str, example: str) -> list[str]:
-    """Return the names between the commas. Raise InputError if there is none."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise InputError(f"{option} names no {kind}; for example: {option} {example}")
-    return names
+def model_option(command: F) -> F:
+    """Add --model, for a command that needs a neural model."""
+    text = "The embedded en-de, a folder, or a Hugging Face name."
+    return click.option("--model", default="en-de", show_default=True, help=text)(command)
+
+
+def format_option(*formats: str) -> Callable[[F], F]:
+    """Return a decorator that adds --format (parameter `output_format`); the first format is the default."""
+    choice = click.Choice(formats)
+    return click.option(
+        "--format", "output_format", type=choice, default=formats[0], show_default=True, help="Output format."
+    )
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether the user gave this parameter on the command line."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:

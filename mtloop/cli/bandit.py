@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, language_options, parse_noise, parse_setting, split_names
-from mtloop.core.errors import InputError
+from mtloop.cli._options import (
+    COUNT,
+    PATH,
+    POSITIVE,
+    is_given,
+    language_options,
+    parse_noise,
+    parse_setting,
+)
 from mtloop.core.extras import need_extras
-
-METHODS = "copy-source,baseline,nmt-el,nmt-el-cv,nmt-el-recall"
-LOCAL_OPTIONS = ("columns", "shuffle", "skip", "distinct", "limit", "held_out", "blocks", "reward", "noise", "thumbs",
-                 "seed", "delay", "source_lang", "target_lang")  # fmt: skip
+from mtloop.methods.defaults import BANDIT_METHODS
 
 EPILOG = """
 \b
@@ -36,7 +38,7 @@ Run the same command again to resume after an interruption.
 @click.option(
     "--task", required=True, metavar="FILE|URL", help="File with sources and references, or http://HOST:PORT/TASK."
 )
-@click.option("--methods", default=METHODS, show_default=True, help="Methods to compare, separated by commas.")
+@click.option("--methods", default=BANDIT_METHODS, show_default=True, help="Methods to compare, separated by commas.")
 @click.option("--out", type=PATH, required=True, help="Folder for traces and figures. Existing traces are resumed.")
 @click.option(
     "--set",
@@ -108,32 +110,20 @@ Run the same command again to resume after an interruption.
 @language_options
 @click.pass_context
 def command(
-    context: click.Context, /, task: str, methods: str, out: Path, pairs: tuple[str, ...], key_file: Path | None,
-    noise: tuple[str, ...], model: str, smt_model: str, word_model: str, oracle: str | None, threads: int, jobs: int,
+    context: click.Context, /, task: str, methods: str, out: Path, pairs: tuple[str, ...], noise: tuple[str, ...],
+    model: str, smt_model: str, word_model: str, oracle: str | None, key_file: Path | None, threads: int, jobs: int,
     **options: Any,
 ) -> None:  # fmt: skip
     """Run methods that learn from rewards; print Table 3 of the 2017 paper and draw its Figures 1 and 3."""
     from mtloop.experiments.bandit import bandit, write_charts
 
     need_extras("report", *(["client"] if "://" in task else []))
-    if "://" in task:
-        refuse_unused_options(context, LOCAL_OPTIONS, "a task on a service, which has its own")
-        options = {}
-    else:
-        refuse_unused_options(context, ("key_file",), "a local task")
-        options |= {"noise": parse_noise(noise)}
-    names, settings = split_names(methods, "--methods", "method", METHODS), list(map(parse_setting, pairs))
+    given = {name: value for name, value in options.items() if is_given(context, name)}
+    given |= {"noise": parse_noise(noise)} if noise else {}
     results = bandit(
-        task, names, out=out, settings=settings, model=model, smt_model=smt_model, word_model=word_model,
-        oracle=oracle, key_file=key_file, threads=threads, jobs=jobs, **options,
+        task, methods, out=out, settings=list(map(parse_setting, pairs)), model=model, smt_model=smt_model,
+        word_model=word_model, oracle=oracle, key_file=key_file, threads=threads, jobs=jobs, **given,
     )  # fmt: skip
     click.echo(results.text())
     for path in write_charts(results, out):
         click.echo(path)
-
-
-def refuse_unused_options(context: click.Context, names: Iterable[str], task: str) -> None:
-    """Raise InputError if an option that this kind of task ignores was given."""
-    for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise InputError(f"--{name.replace('_', '-')} does not apply to {task}; leave it out")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE
+from mtloop.cli._options import COUNT, PATH, POSITIVE, format_option
 from mtloop.core.errors import InputError
 
 EPILOG = """
@@ -62,14 +62,7 @@ def create(source: Path, systems: tuple[str, ...], indifference: float, out: Pat
 
 @command.command("status")
 @click.argument("folder", type=PATH)
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
-)
+@format_option("table", "json")
 def show_status(folder: Path, output_format: str) -> None:
     """Show the status of a campaign: systems, raters, and the result if it is decided."""
     from mtloop.report.campaign_status import status_json, status_table

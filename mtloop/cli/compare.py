@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, split_names
+from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options
 from mtloop.methods.defaults import COMPARED_METHODS
 
 EPILOG = """
@@ -58,9 +58,7 @@ def command(methods: str, metrics: str | None, out: Path, **options: Any) -> Non
     from mtloop.report import check
 
     check(out / "report.html", ("png",))
-    names = split_names(methods, "--methods", "method", "baseline,lora")
-    measures = split_names(metrics, "--metrics", "metric", "bleu,ter,r1") if metrics is not None else None
-    result = compare(methods=names, metrics=measures, out=out, **options)
+    result = compare(methods=methods, metrics=metrics, out=out, **options)
     for text in result.text():
         click.echo(text)
     click.echo(f"Report: {result.report(out / 'report.html')}")

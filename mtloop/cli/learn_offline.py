@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import PATH, POSITIVE
+from mtloop.cli._options import PATH, POSITIVE, model_option
 
 EPILOG = """
 \b
@@ -25,9 +25,7 @@ out. The command prints the estimated reward on this part before and after learn
 @click.command("learn-offline", epilog=EPILOG)
 @click.option("--trace", "traces", type=PATH, multiple=True, required=True, help="Log of rewards. Repeat for more.")
 @click.option("--out", type=PATH, required=True, help="File for the delta, for `translate --delta`.")
-@click.option(
-    "--model", default="en-de", show_default=True, help="The embedded en-de, a folder, or a Hugging Face name."
-)
+@model_option
 @click.option(
     "--estimator",
     default="reweighted",

@@ -6,6 +6,8 @@ import json
 
 import click
 
+from mtloop.cli._options import format_option
+
 EPILOG = """
 \b
 Examples:
@@ -18,14 +20,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("name", required=False)
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
-)
+@format_option("table", "json")
 def command(name: str | None, output_format: str) -> None:
     """List the learning methods, or show what one method is and which settings it has."""
     from mtloop.methods.listing import method_table, settings_text

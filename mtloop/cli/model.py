@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import PATH, POSITIVE, language_options
+from mtloop.cli._options import PATH, POSITIVE, language_options, model_option
 
 EPILOG = """
 \b
@@ -47,9 +47,7 @@ def info(name: str) -> None:
 @command.command()
 @click.option("--data", type=PATH, required=True, help="Held-out data of the domain. Do not use test data.")
 @language_options
-@click.option(
-    "--model", default="en-de", show_default=True, help="The embedded en-de, a folder, or a Hugging Face name."
-)
+@model_option
 @click.option("--limit", default=200, show_default=True, type=POSITIVE, help="Number of segments to adapt on.")
 @click.option(
     "--budget", default=2_000_000, show_default=True, type=POSITIVE, help="Maximum number of parameters to choose."

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from mtloop.cli._inputs import make_evaluation
-from mtloop.cli._options import PATH, input_options
+from mtloop.cli._options import PATH, input_options, is_given
 
 EPILOG = """
 \b
@@ -48,12 +47,8 @@ def command(context: click.Context, /, out: Path, pictures: str, title: str | No
 
 def command_line(context: click.Context) -> str:
     """Rebuild the command line that the user typed from the parsed parameters."""
-    given = [p for p in context.command.params if p.name and _was_typed(context, p.name)]
+    given = [p for p in context.command.params if p.name and is_given(context, p.name)]
     return shlex.join(["mtloop", str(context.info_name), *(word for p in given for word in _typed(p, context.params))])
-
-
-def _was_typed(context: click.Context, name: str) -> bool:
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _typed(parameter: click.Parameter, values: dict[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mtloop.cli._inputs import make_evaluation
-from mtloop.cli._options import PATH, input_options
+from mtloop.cli._options import PATH, format_option, input_options
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,14 +38,7 @@ Metrics:
 
 @click.command(epilog=EPILOG)
 @input_options
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
-)
+@format_option("table", "json", "csv")
 @click.option("--curves", type=PATH, help="CSV file for the score of every prefix of the stream.")
 def command(output_format: str, curves: Path | None, **inputs: Any) -> None:
     """Score the output of MT systems against references or post-edits, in the order of the stream."""

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, split_names
+from mtloop.cli._options import COUNT, PATH, POSITIVE, format_option
 from mtloop.core.errors import InputError
+from mtloop.core.names import list_names
 
 EPILOG = """
 \b
@@ -90,14 +91,7 @@ Policies (settings follow after colons, as above):
     help="Iterations at which the results are reported.",
 )
 @click.option("--out", type=PATH, help="Folder for plots and for the trace of the first run of each policy.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
-)
+@format_option("table", "json")
 def command(
     ratings: Path, policy: str | None, policies: str | None, checkpoints: str, output_format: str, **options: Any
 ) -> None:
@@ -106,8 +100,8 @@ def command(
 
     if policy and policies:
         raise InputError("give --policy or --policies, not both")
-    specs = split_names(policies, "--policies", "policy", "exp3,race") if policies else [policy or "ewaf"]
-    iterations = split_names(checkpoints, "--checkpoints", "iteration", "10,100,end")
+    specs = policies or policy or "ewaf"
+    iterations = list_names(checkpoints, "iteration")
     result = select(ratings, specs, checkpoints=iterations, **options)
     for note in result.notes:
         click.echo(f"mtloop: {note}", err=True)

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
-from mtloop.cli._options import PATH, language_options
+from mtloop.cli._options import PATH, is_given, language_options
 from mtloop.core.errors import InputError
 from mtloop.nmt.training.recipe import Recipe
 
@@ -114,8 +113,7 @@ def command(context: click.Context, /, engine: str, tests: tuple[str, ...], **op
 def _refuse_options_of_other_engine(engine: str, context: click.Context, unused: Collection[str]) -> None:
     """Raise InputError if an option was given that the engine ignores."""
     for parameter in context.command.params:
-        typed = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        if typed and parameter.name in unused:
+        if parameter.name in unused and is_given(context, parameter.name):
             other = "smt" if engine == "nmt" else "nmt"
             raise InputError(f"{parameter.opts[0]} is an option of --engine {other}, not of {engine}")
 

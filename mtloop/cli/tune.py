@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from mtloop.cli._options import COUNT, PATH, POSITIVE, parse_settings, stream_options
-from mtloop.methods.defaults import DEFAULT_METHOD
+from mtloop.methods.defaults import DEFAULT_METHOD, REPORTED_METRICS
 
-REPORTED = "bleu,ter,r0,r1,r01,rer"
 EPILOG = """
 \b
 Examples:
@@ -76,7 +75,7 @@ winner is better than the defaults on the report rows. To use the winner:
     show_default=True,
     help="Metric to optimise; for several (ter,r1), their mean relative gain.",
 )
-@click.option("--report-metrics", default=REPORTED, show_default=True, help="Metrics of the report.")
+@click.option("--report-metrics", default=REPORTED_METRICS, show_default=True, help="Metrics of the report.")
 @click.option("--jobs", default=2, show_default=True, type=POSITIVE, help="Number of trials in parallel.")
 @click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the trial settings.")
 @click.option(

@@ -7,7 +7,6 @@ processes; there Ctrl+Break does the same.
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import subprocess
 import sys
@@ -16,6 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
+
+from mtloop.core.log import PREFIX
 
 STOP_SIGNALS = [signal.SIGTERM]
 if sys.platform == "win32":
@@ -67,8 +68,6 @@ class ChildProcesses:
             self._terminated = True
             for process in self._running:
                 process.terminate()
-        for child in multiprocessing.active_children():
-            child.terminate()
 
 
 def _feed(process: subprocess.Popen[bytes], first_line: bytes) -> tuple[bytes | None, bytes | None]:
@@ -79,21 +78,25 @@ def _feed(process: subprocess.Popen[bytes], first_line: bytes) -> tuple[bytes | 
         process.stdin.flush()
     out = process.stdout.read() if process.stdout else None
     err = process.stderr.read() if process.stderr else None
-    with suppress(BrokenPipeError), process:  # waits, then closes all pipes
+    process.wait()  # closing the input earlier would end the process
+    with suppress(BrokenPipeError), process:  # closes all pipes
         pass
     return out, err
 
 
 def last_error(stderr: bytes | None, code: int) -> str:
-    """The last line that a child process wrote to standard error. None: it was not captured.
+    """The last message of mtloop that a child process wrote to standard error, else its last line.
 
-    >>> last_error(b"mtloop: no such file", 2), last_error(b"", 137), last_error(None, 2)
+    None: standard error was not captured.
+
+    >>> last_error(b"mtloop: no such file\\nbye", 2), last_error(b"", 137), last_error(None, 2)
     ('no such file', 'exit code 137', 'see above')
     """
     if stderr is None:
         return "see above"
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return lines[-1].removeprefix("mtloop: ") if lines else f"exit code {code}"
+    messages = [line for line in lines if line.startswith(PREFIX)] or lines
+    return messages[-1].removeprefix(PREFIX) if messages else f"exit code {code}"
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> None:

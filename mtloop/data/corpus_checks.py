@@ -6,6 +6,7 @@ from mtloop.core.log import logger
 from mtloop.data.formats.corpus import Corpus
 from mtloop.data.languages import check_languages
 from mtloop.data.writing_systems import unexpected_script
+from mtloop.text.tokenisers import lacks_spaces
 
 
 def check_corpus(corpus: Corpus, model_source: str = "", model_target: str = "") -> None:
@@ -18,7 +19,10 @@ def check_corpus(corpus: Corpus, model_source: str = "", model_target: str = "")
     if corpus.skipped:
         logger.warning(corpus.skipped_message)
     sources = (segment.source for segment, _ in corpus)
-    targets = (reference for _, truth in corpus for reference in truth.references[:1])
+    targets = [reference for _, truth in corpus for reference in truth.references[:1]]
+    if not corpus.target_lang and not model_target and lacks_spaces(targets):
+        message = "%s: the references have no spaces between words; give their language with --target-lang"
+        logger.warning(f"{message}, or the scores mean little", corpus.path)
     for side, texts, declared, language in (
         ("sources", sources, corpus.source_lang, model_source),
         ("references", targets, corpus.target_lang, model_target),

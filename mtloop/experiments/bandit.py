@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.core.errors import InputError
+from mtloop.core.names import list_names
 from mtloop.core.trace import Trace
 from mtloop.core.types import JSON, Step
 from mtloop.data.languages import check_languages
@@ -16,20 +17,19 @@ from mtloop.experiments.join import ParticipantJob
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.judges.rewards import sentence_reward
 from mtloop.methods.compatibility import check_without_references
-from mtloop.methods.defaults import STREAM_LENGTH
+from mtloop.methods.defaults import BANDIT_METHODS, STREAM_LENGTH
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.method import Method
 from mtloop.methods.oracles import ORACLES
 from mtloop.methods.registry import find_method
 from mtloop.methods.word_level import LEXICON_SETTING
 from mtloop.report.bandit_results import BanditResults
-
-METHODS = ("copy-source", "baseline", "nmt-el", "nmt-el-cv", "nmt-el-recall")
+from mtloop.text.settings_files import make_settings
 
 
 def bandit(
     task: str | Path | BanditTask,
-    methods: Sequence[str] = METHODS,
+    methods: str | Sequence[str] = BANDIT_METHODS,
     *,
     out: str | Path | None = None,
     settings: Mapping[str, JSON] | Iterable[tuple[str, JSON]] = (),
@@ -48,32 +48,53 @@ def bandit(
     `task` is a file with sources and references, a `BanditTask`, or the URL of a task on a service, which needs
     `key_file`. `settings` apply to all methods that have them; the name `METHOD:SETTING` applies to one method.
     `oracle` is nmt-oracle, smt-oracle or the trace of a system, for the regret. `options` are the fields of
-    `BanditTask`: shuffle, skip, limit, held_out, blocks, reward, noise, thumbs, seed, delay, ...
+    `BanditTask`, only for a file: target_lang, shuffle, skip, limit, held_out, blocks, reward, noise, thumbs, ...
     """
     trained = str(oracle) if oracle in ORACLES else ""
-    found = [find_method(name) for name in dict.fromkeys([*methods, *([trained] if trained else [])])]
+    found = [find_method(name) for name in list_names(methods, "method")]
+    found += [find_method(trained)] if trained and trained not in {method.name for method in found} else []
     models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
     given = assign_settings(found, settings.items() if isinstance(settings, Mapping) else settings)
     check_models(found, models, lexicon_used=assign_lexicon(found, given, smt_model))
     folder, run = output_folder(out), runner or make_runner(jobs)
     oracle_trace = folder / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
     if isinstance(task, str) and "://" in task:
+        refuse_options(options, "a task on a service, which has its own")
         configs = [make_config(method, models, given[method.name], threads) for method in found]
         return run_on_service(task, configs, folder, key_file, oracle_trace, run)
-    local = task if isinstance(task, BanditTask) else make_task(task, options)
-    local.check()
-    for method in found:
-        if STREAM_LENGTH in method.settings:
-            given[method.name].setdefault(STREAM_LENGTH, len(local.layout))
+    local = make_task(task, options, key_file)
+    assign_stream_length(found, given, len(local.layout))
     configs = [make_config(method, models, given[method.name], threads) for method in found]
-    for config in configs:
-        check_languages(local.corpus, *config.languages)
     return run_locally(local, configs, folder, oracle_trace, run)
 
 
-def make_task(data: str | Path, options: Mapping[str, Any]) -> BanditTask:
-    """Return a task from a file; an option that is None keeps its default."""
-    return BanditTask(str(data), **{name: value for name, value in options.items() if value is not None})
+def make_task(
+    task: str | Path | BanditTask, options: Mapping[str, Any], key_file: str | Path | None = None
+) -> BanditTask:
+    """Return a local task and check it. Raise InputError for an option that would be ignored."""
+    refuse_options({} if key_file is None else {"key_file": key_file}, "a local task")
+    if isinstance(task, BanditTask):
+        refuse_options(options, "a BanditTask, which has its own")
+        task.check()
+        return task
+    given = {name: value for name, value in options.items() if value is not None}
+    given = {"target_lang" if name == "lang" else name: value for name, value in given.items()}
+    made = make_settings(BanditTask, {"data": str(task), **given})
+    made.check()
+    return made
+
+
+def refuse_options(options: Iterable[str], task: str) -> None:
+    """Raise InputError for the first of these options."""
+    for name in options:
+        raise InputError(f"--{name.replace('_', '-')} does not apply to {task}; leave it out")
+
+
+def assign_stream_length(methods: Sequence[Method], given: Mapping[str, dict[str, JSON]], length: int) -> None:
+    """Set the length of the stream for methods that anneal, unless the user gave it."""
+    for method in methods:
+        if STREAM_LENGTH in method.settings:
+            given[method.name].setdefault(STREAM_LENGTH, length)
 
 
 def write_charts(results: BanditResults, out: Path) -> Iterator[Path]:
@@ -90,6 +111,8 @@ def run_locally(
     task: BanditTask, configs: Sequence[LearnerConfig], out: Path, oracle: Path | None, runner: Runner
 ) -> BanditResults:
     """Run all methods on a task from a file."""
+    for config in configs:
+        check_languages(task.corpus, *config.languages)
     jobs = [BanditJob(task, config, out) for config in configs]
     check_oracle([job.trace for job in jobs], oracle)
     run_jobs(jobs, runner)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+from annotated_types import Ge
 
 from mtloop.bandits.oracle import RequiresReferences
 from mtloop.core.errors import InputError
@@ -22,6 +24,8 @@ from mtloop.judges.rater import Rater
 from mtloop.judges.rewards import make_noise, sentence_reward
 from mtloop.methods.learner_config import LearnerConfig
 
+Count: TypeAlias = Annotated[int, Ge(0)]
+
 
 @dataclass(frozen=True)
 class BanditTask:
@@ -35,16 +39,16 @@ class BanditTask:
     data: str
     columns: str = ""
     shuffle: int = 0
-    skip: int = 0
+    skip: Count = 0
     distinct: bool = False
-    limit: int = 0
-    held_out: int = 0
-    blocks: int = 0
+    limit: Count = 0
+    held_out: Count = 0
+    blocks: Count = 0
     reward: str = "wmt17"
     noise: Mapping[str, float] = field(default_factory=dict)
     thumbs: float | None = None
     seed: int = 1
-    delay: int = 0
+    delay: Count = 0
     source_lang: str = ""
     target_lang: str = ""
 

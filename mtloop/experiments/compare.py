@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mtloop.core.errors import InputError
+from mtloop.core.names import list_names
+from mtloop.core.ranges import check_at_least
 from mtloop.core.trace import Trace
 from mtloop.experiments import backward_reliability
 from mtloop.experiments.experiment import Experiment
@@ -35,14 +36,15 @@ DOCUMENTS = 6  # the number of documents in that paper
 
 def compare(
     data: str | Path | None = None,
-    methods: Sequence[str] = tuple(COMPARED_METHODS.split(",")),
+    methods: str | Sequence[str] = COMPARED_METHODS,
     *,
     out: str | Path | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: str | Sequence[str] | None = None,
     tokenize: str | None = None,
     spm: str | Path | None = None,
     block_words: int = 1000,
     reliability: int | None = None,
+    snapshot_every: int = 100,
     jobs: int = 2,
     runner: Runner | None = None,
     **options: Any,
@@ -55,6 +57,7 @@ def compare(
     runs are made in parallel. `options` are the fields of `Experiment`, `beam_size` and `config`; model and beam size
     apply to the methods that use a model.
     """
+    check_at_least(1, snapshot_every=snapshot_every)
     experiments = make_experiments(methods, data=data, **options)
     first = next(iter(experiments.values()))
     first.check_data()
@@ -64,19 +67,16 @@ def compare(
     folder = output_folder(out)
     folder.mkdir(parents=True, exist_ok=True)
     traces = {name: folder / f"{one.learner_config.method.file_name}.jsonl" for name, one in experiments.items()}
-    run_jobs(
-        [ExperimentJob(experiments[method], trace) for method, trace in traces.items()], runner or make_runner(jobs)
-    )
+    runs = [ExperimentJob(experiments[name], trace, snapshot_every=snapshot_every) for name, trace in traces.items()]
+    run_jobs(runs, runner or make_runner(jobs))
     documents = (DOCUMENTS if ADAPTING in experiments else 0) if reliability is None else reliability
     measured = backward_reliability.measure_reliability(experiments, documents, folder) if documents else {}
     return MethodComparison(traces, measures, measured)
 
 
-def make_experiments(methods: Sequence[str], **options: Any) -> dict[str, Experiment]:
+def make_experiments(methods: str | Sequence[str], **options: Any) -> dict[str, Experiment]:
     """Return the experiment of each method. Raise InputError for a wrong name, setting or schedule."""
-    if not methods:
-        raise InputError("no method to compare; give at least one, for example baseline,lora")
-    found = {method.name: method for method in map(find_method, methods)}
+    found = {method.name: method for method in map(find_method, list_names(methods, "method"))}
     return {name: Experiment.create(method=name, **_applicable(method, options)) for name, method in found.items()}
 
 
@@ -87,11 +87,11 @@ def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_measures(
-    names: Sequence[str] | None, language: str, tokenize: str | None, spm: str | Path | None, block_words: int
+    names: str | Sequence[str] | None, language: str, tokenize: str | None, spm: str | Path | None, block_words: int
 ) -> Measures:
     """Return the metrics to compute. Raise InputError for a wrong name or option, before the runs."""
-    subwords = None if spm is None else Path(spm)
-    measures = Measures(names=names, language=language, tokenize=tokenize, spm=subwords, block_words=block_words)
+    subwords, listed = None if spm is None else Path(spm), None if names is None else list_names(names, "metric")
+    measures = Measures(names=listed, language=language, tokenize=tokenize, spm=subwords, block_words=block_words)
     if names is None:
         learning = LEARNING if measures.options.can_count_words else ()
         measures = replace(measures, names=(*QUALITY, *learning, *SLOPE))

@@ -26,6 +26,7 @@ from mtloop.nmt.delta_files import find_delta, read_delta
 from mtloop.text.settings_files import check_settings, read_toml
 
 LANGUAGES = ("source_lang", "target_lang")
+TYPES = {"beam_size": Annotated[int, Ge(1)], "settings": dict[str, Any]}  # in files and arguments, not fields
 
 
 @dataclass(frozen=True)
@@ -64,29 +65,30 @@ class Experiment:
         cls,
         data: str | Path | None = None,
         *,
-        config: Path | None = None,
-        beam_size: int | None = None,
+        config: str | Path | None = None,
+        lang: str | None = None,
         settings: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Experiment:
-        """Return an experiment. Arguments take precedence over the TOML file `config`; None means: not given."""
-        table: dict[str, Any] = cls.read_fields(config) if config else {}
-        table |= {name: value for name, value in {"data": data, **fields}.items() if value is not None}
-        merged = _with_beam_size(table.pop("beam_size", None), table.pop("settings", {}), "beam_size =")
-        merged |= _with_beam_size(beam_size, settings or {}, "--beam-size")
+        """Return an experiment. Arguments take precedence over the TOML file `config`; None means: not given.
+
+        `lang` is a short name of `target_lang`; `beam_size` is a setting of all neural methods.
+        """
+        table = cls.read_fields(Path(config)) if config else {}
+        given = {"data": data, "target_lang": lang, **fields, "settings": settings}
+        given = check_settings(cls, {name: value for name, value in given.items() if value is not None}, types=TYPES)
+        merged = _take_settings(table, "beam_size =") | _take_settings(given, "--beam-size")
+        table |= given
         if table.get("delta"):
-            found = find_delta(Path(table["delta"]))
-            method = refuse_engine_from_file(read_delta(found).method, found)
-            table = {"method": method} | table | {"delta": str(found)}
+            table |= _start_from(Path(table["delta"]), table.get("method"))
         if "data" not in table:
             raise InputError('no data given: use --data FILE, or data = "FILE" in the TOML file')
         return cls(**table | {"data": str(table["data"]), "settings": merged}).check()
 
     @classmethod
-    def read_fields(cls, path: Path) -> dict[str, JSON]:
+    def read_fields(cls, path: Path) -> dict[str, Any]:
         """Return the fields in a TOML file; its table `[settings]` holds the settings of the method."""
-        types = {"beam_size": Annotated[int, Ge(1)], "settings": dict[str, Any]}
-        return check_settings(cls, read_toml(path), path=path, types=types)
+        return check_settings(cls, read_toml(path), path=path, types=TYPES)
 
     def check(self) -> Experiment:
         """Return the experiment; raise InputError if a name, a setting or the schedule is wrong."""
@@ -158,8 +160,16 @@ class Experiment:
         return asdict(self) | {"settings": dict(self.settings)}
 
 
-def _with_beam_size(beam_size: int | None, settings: Mapping[str, Any], option: str) -> dict[str, Any]:
-    """Add the beam size to the settings. Raise InputError if they contain another one."""
+def _start_from(delta: Path, method: str | None) -> dict[str, Any]:
+    """Return the file of a delta, and its method if none is given."""
+    found = find_delta(delta)
+    named = method or refuse_engine_from_file(read_delta(found).method, found)
+    return {"delta": str(found), "method": named}
+
+
+def _take_settings(table: dict[str, Any], option: str) -> dict[str, Any]:
+    """Remove the settings and the beam size from a table, and return them together."""
+    beam_size, settings = table.pop("beam_size", None), table.pop("settings", {})
     if beam_size and str(settings.get("beam_size", beam_size)) != str(beam_size):
         raise InputError(f"{option} {beam_size} contradicts the setting beam_size = {settings['beam_size']}; give one")
     return dict(settings) | ({"beam_size": beam_size} if beam_size else {})

@@ -10,6 +10,7 @@ from pathlib import Path
 from mtloop.core.errors import InputError
 from mtloop.core.log import logger
 from mtloop.core.protocols import Metric
+from mtloop.core.ranges import check_at_least
 from mtloop.core.types import Step
 from mtloop.experiments.learned_scores import Align, LearnedScores, Systems
 from mtloop.experiments.systems import SystemFiles, read_steps
@@ -53,6 +54,8 @@ class Measures:
     @cached_property
     def metrics(self) -> list[Metric]:
         """The metrics to compute. Raise an error for a wrong name or option, or a missing package."""
+        check_at_least(10, resamples=self.resamples)
+        check_at_least(1, block_words=self.block_words)
         if self.spm and (self.stopwords or self.truecase):
             raise InputError("--spm uses neither a stop list nor a truecaser; leave out --stopwords and --truecase")
         names = [*self._names, *(SLOPES if self._adds_slopes else ())]

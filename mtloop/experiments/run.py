@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.ranges import check_at_least
 from mtloop.core.record import record
 from mtloop.core.trace import Trace
 from mtloop.core.types import JSON, Step
@@ -44,6 +45,7 @@ def run(
     fields of `Experiment` (model, settings, delta, columns, skip, limit, shuffle, schedule, ...), `beam_size` and
     `config`, a TOML file with such fields.
     """
+    check_at_least(1, snapshot_every=snapshot_every, **({} if stop_after is None else {"stop_after": stop_after}))
     trace = Path(out) if out is not None else output_folder() / "run.jsonl"
     check_output(trace, resume=resume)
     experiment = Experiment.create(data, method=method, **options)

@@ -13,14 +13,19 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.processes import ChildProcesses, last_error
+from mtloop.core.ranges import check_at_least
 from mtloop.core.types import JSON
 
-EXIT_INPUT_ERROR = 2  # the exit code of a child for wrong input; a retry would fail again
-WORKER = [sys.executable, "-m", "mtloop.experiments.worker"]
+# The exit codes of a child. After wrong input, a retry would fail again.
+EXIT_STOPPED, EXIT_INPUT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
+_PACKAGES = str(Path(__file__).parents[2])  # the folder of mtloop, which may run without being installed
+_START = f"import sys; sys.path.append({_PACKAGES!r}); from mtloop.experiments.worker import main; main()"
+WORKER = [sys.executable, "-P", "-c", _START]  # -P: files of the current folder must not replace modules
 
 
 class Job(Protocol):
@@ -85,6 +90,8 @@ class Processes:
         stderr = None if sys.stderr.isatty() else subprocess.PIPE
         done = children.run(WORKER, first_line=line.encode(), stdout=subprocess.DEVNULL, stderr=stderr)
         reason = last_error(done.stderr, done.returncode)
+        if done.returncode == EXIT_INTERRUPTED:
+            raise KeyboardInterrupt
         if done.returncode not in (0, EXIT_INPUT_ERROR):
             raise MtloopError(f"{job.name} was stopped ({reason}); run the same command again to resume")
         return reason if done.returncode else ""
@@ -92,6 +99,7 @@ class Processes:
 
 def make_runner(jobs: int) -> Runner:
     """Return the runner for this number of jobs at a time."""
+    check_at_least(1, jobs=jobs)
     return InProcess() if jobs == 1 else Processes(jobs)
 
 

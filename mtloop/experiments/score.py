@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.names import list_names
 from mtloop.core.types import Score
 from mtloop.data import Pair, read_lines
 from mtloop.experiments.learned_scores import LearnedScores, Systems
@@ -43,6 +44,10 @@ def score(
     tokenize: str | None = None,
     spm: str | Path | None = None,
     stopwords: str | Path | None = None,
+    truecase: str | Path | None = None,
+    seen: str | Path | None = None,
+    vocabulary: str | Path | None = None,
+    oracle: str | Path | None = None,
     scores: Mapping[str, SegmentScores | Mapping[str, SegmentScores]] | None = None,
     scorers: Mapping[str, str] | None = None,
     scorer_timeout: float = TIMEOUT,
@@ -65,12 +70,16 @@ def score(
     commands = [Scorer(check_name(name), command, scorer_timeout) for name, command in (scorers or {}).items()]
     learned = LearnedScores(*_given_scores(scores or {}), scorers=commands, lower_is_better=lower_is_better)
     measures = Measures(
-        names=metrics.split(",") if isinstance(metrics, str) else metrics,
+        names=None if metrics is None else list_names(metrics, "metric"),
         language=lang,
         source_language=source_lang,
         tokenize=tokenize,
-        spm=None if spm is None else Path(spm),
-        stopwords=None if stopwords is None else Path(stopwords),
+        spm=_path(spm),
+        stopwords=_path(stopwords),
+        truecase=_path(truecase),
+        seen=_path(seen),
+        vocabulary=_path(vocabulary),
+        oracle=_path(oracle),
         block_words=block_words,
         resamples=resamples,
         seed=seed,
@@ -212,3 +221,7 @@ def _given_scores(
             else:
                 tables.setdefault(name, {})[system] = [as_score(value) for value in one]
     return files, tables
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtloop.core.errors import InputError
+from mtloop.core.names import list_names
 from mtloop.core.ranges import check_at_least
 from mtloop.data import Ratings
 from mtloop.experiments.replay_plan import Orders, ReplayOptions, ReplayPlan
@@ -74,9 +75,7 @@ def select(
 
 def _specs(policies: str | Sequence[str]) -> list[str]:
     """The policies as a list; raise InputError if there is none, or one is wrong."""
-    specs = [policies] if isinstance(policies, str) else list(policies)
-    if not specs:
-        raise InputError("no policy is named; for example: policies=['exp3', 'race']")
+    specs = list_names(policies, "policy")
     for spec in specs:
         check_spec(spec)
     return specs

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.extras import need_extras
 from mtloop.core.log import logger
+from mtloop.core.types import JSON
 from mtloop.data import read_aligned
 from mtloop.data.languages import pair_name
 from mtloop.data.training_pairs import text_pairs, training_languages
@@ -163,7 +164,7 @@ class TrainingResult(Result):
     @property
     def table(self) -> Table:
         cells = [[name, f"{score:.2f}"] for name, score in self.scores.items()]
-        records = [{"set": name, "bleu": score} for name, score in self.scores.items()]
+        records: list[dict[str, JSON]] = [{"set": name, "bleu": score} for name, score in self.scores.items()]
         return Table(("set", "BLEU"), cells, records)
 
 

@@ -30,7 +30,7 @@ class Administration:
 
     settings: Settings
 
-    def create_task(self, task: TaskFile, report: Callable[[int], None] = lambda count: None) -> SharedTask:
+    def create_task(self, task: TaskFile, report: Callable[[int], object] = lambda count: None) -> SharedTask:
         """Read the data of a task into the database; `report` gets the number of sentences so far."""
         self._run(lambda storage: create_task(storage.tasks, task, report), new=True)
         return self.task(task.name)

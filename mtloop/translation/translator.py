@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from mtloop.core.errors import InputError
@@ -36,7 +36,7 @@ def load(
     saved = Path(delta) if delta is not None else None
     file = find_delta(saved) if saved is not None and not _is_state(saved) else None
     if method is None:
-        method = refuse_engine_from_file(read_delta(file).method, file) if file else _default_method(str(model))
+        method = refuse_engine_from_file(read_delta(file).method, file) if file else _default_method(model)
     config = LearnerConfig.create(method, str(model or ""), settings, threads, str(file or ""))
     learner = config.make(config.load(), PostEdit)
     if saved is not None and file is None:
@@ -51,8 +51,8 @@ def _is_state(path: Path) -> bool:
     return path.is_dir() and not list(path.glob("**/delta.safetensors"))
 
 
-def _default_method(model: str) -> str:
-    return DEFAULT_SMT_METHOD if (Path(model) / CARD_FILE).is_file() else DEFAULT_METHOD
+def _default_method(model: str | Path | None) -> str:
+    return DEFAULT_SMT_METHOD if model is not None and (Path(model) / CARD_FILE).is_file() else DEFAULT_METHOD
 
 
 @dataclass
@@ -62,7 +62,6 @@ class Translator:
     learner: Learner
     config: LearnerConfig
     corrections_: int = 0
-    _last: Proposal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.corrections_ = getattr(self.learner, "lessons_", 0)  # a delta has learned before
@@ -74,12 +73,15 @@ class Translator:
         similar = tuple(learner.similar_corrections(source)) if isinstance(learner, RecallsCorrections) else ()
         return Translation(proposal.text, source, explain(proposal, similar, self.corrections_), proposal, similar)
 
-    def correct(self, source: str, text: str) -> Correction:
-        """Learn that `text` is the translation of `source`."""
-        shown = self._last if self._last is not None and self._last.segment.source == source else self._propose(source)
-        learned, self._last = self.learner.learn(shown, PostEdit(text)), None
+    def correct(self, source: str | Translation, text: str) -> Correction:
+        """Learn that `text` is the translation of `source`, a text or what `translate` returned for it.
+
+        With a text, the source is translated again first, because a learner may need its own translation to learn.
+        """
+        shown = source.proposal if isinstance(source, Translation) else self._propose(source)
+        learned = self.learner.learn(shown, PostEdit(text))
         self.corrections_ += learned.rejected is None
-        return Correction(source, text, learned)
+        return Correction(shown.segment.source, text, learned)
 
     def save(self, path: str | Path) -> Path:
         """Write what was learned to a file, for `load(..., delta=path)` and `mtloop translate --delta`.
@@ -100,5 +102,4 @@ class Translator:
         return f"Translator({self.config.model or self.config.method.name}, method={self.config.method.name!r})"
 
     def _propose(self, source: str) -> Proposal:
-        self._last = self.learner.propose(Segment("", source))
-        return self._last
+        return self.learner.propose(Segment("", source))

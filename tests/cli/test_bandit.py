@@ -150,7 +150,7 @@ def test_regret_against_a_trained_oracle(mtloop: Mtloop, data: Path, model: Path
         (("--methods", "copy-source", "--set", "learning_rate=1"), "none of the methods has a setting 'learning_rate'"),
         (("--methods", "nmt-el", "--set", "learning_rate=fast"), "setting learning_rate is 'fast'; expected a number"),
         (("--methods", "nmt-el", "--set", "scope=ful"), "setting scope is 'ful'; did you mean 'full'?"),
-        (("--methods", ","), "names no method"),
+        (("--methods", ","), "no method is named"),
         (("--methods", "copy-source", "--smt-model", "x"), "none of the methods takes --smt-model"),
         (("--methods", "smt-el-cv-adam"), "--model FOLDER"),
         (("--methods", "copy-source", "--skip", "14"), "contains no sentences after the first 14"),

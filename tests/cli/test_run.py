@@ -250,7 +250,7 @@ def test_reliability_without_documents_is_refused_before_any_work(
 def test_compare_without_a_method_is_refused(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     result = mtloop("compare", "--data", data, "--model", model, "--methods", ",", "--out", tmp_path / "out")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "mtloop: --methods names no method; for example: --methods baseline,lora\n"
+    assert result.err == "mtloop: no method is named; give at least one\n"
     assert not (tmp_path / "out").exists()
 
 

@@ -265,7 +265,7 @@ def write(folder: Path, name: str, content: bytes) -> Path:
         (b"a\n\xff\n", b"a\nb\n", [], "ref.txt:2: "),
         (b"a\n", b"a\x00\n", [], "hyp.txt:1: "),
         (b"a\n", b"a\n", ["--metrics", "blue"], "did you mean 'bleu'?"),
-        (b"a\n", b"a\n", ["--metrics", ","], "names no metric"),
+        (b"a\n", b"a\n", ["--metrics", ","], "no metric is named"),
         (b"a\n", b"a\n", ["--metrics", "r1"], "--target-lang"),
         (b"a\n", b"a\n", ["--lang", "tlh", "--metrics", "r1"], "no stop list for language 'tlh'"),
         (b"a\n", b"a\n", ["--metrics", "regret"], "--oracle"),

@@ -149,8 +149,8 @@ def test_each_run_has_its_own_order_by_default_and_equal_runs_are_counted(mtloop
     [
         (("--policy", "exp33"), "did you mean 'exp3'"),
         (("--policy", "ewaf", "--policies", "exp3"), "not both"),
-        (("--policies", ","), "--policies names no policy; for example: --policies exp3,race"),
-        (("--checkpoints", ","), "--checkpoints names no iteration; for example: --checkpoints 10,100,end"),
+        (("--policies", ","), "no policy is named; give at least one"),
+        (("--checkpoints", ","), "no iteration is named; give at least one"),
         (("--policy", "race:indifference=1"), "expected 0 or more and less than 1 (0.01 is one point of 100)"),
         (("--missing", "zeroo"), "known: average, metric, skip, zero"),
         (("--missing", "metric"), "--metric"),

@@ -76,5 +76,5 @@ def test_the_data_frame_has_the_numbers_of_the_table(result: OfflineResult) -> N
     assert math.isclose(rows.loc["after", "value"], float(RATIOS @ REWARDS / RATIOS.sum()))
     assert math.isclose(rows.loc["after", "ips"], float(RATIOS @ REWARDS / 5))
     assert math.isclose(rows.loc["before", "effective_sentences"], 5)
-    assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()  # noqa: PT018
+    assert rows["value"].between(rows["low"], rows["high"]).all()
     assert math.isclose(result.comparison.difference, rows.loc["after", "value"] - rows.loc["before", "value"])

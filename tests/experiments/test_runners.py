@@ -112,6 +112,39 @@ def test_a_child_ends_when_its_parent_is_killed(data: Path, tmp_path: Path) -> N
     assert Processes(1)([job]) == [""]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_children_finish_when_stderr_is_a_terminal(data: Path, tmp_path: Path) -> None:
+    """Then nothing is read from a child, and its standard input must stay open until it has ended."""
+    import pty
+
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "mtloop", "compare", "--data", str(data), "--methods", "copy-source"]
+    command += ["--limit", "4", "--metrics", "ter", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True)
+    os.close(terminal)
+    os.close(master)
+    assert done.returncode == 0
+    assert "copy-source" in done.stdout
+
+
+def test_a_file_of_the_current_folder_does_not_replace_a_module(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('the wrong module')")
+    monkeypatch.chdir(tmp_path)
+    job = ExperimentJob(Experiment(str(data), "copy-source", limit=2), tmp_path / "a.jsonl")
+    assert Processes(1)([job]) == [""]
+
+
+@pytest.mark.parametrize("runner", [InProcess(), Processes(1)], ids=["in process", "processes"])
+def test_an_engine_that_fails_stops_every_runner_alike(runner: Runner, data: Path, tmp_path: Path) -> None:
+    """A trial must not fail with two jobs and stop the search with one."""
+    (tmp_path / "fails.py").write_text(ENGINE.replace("time.sleep(0.1)", "raise ValueError('no words')"))
+    job = ExperimentJob(Experiment(str(data), f"{tmp_path}/fails.py:Slow"), tmp_path / "fails.jsonl")
+    with pytest.raises(MtloopError, match="no words"):
+        runner([job])
+
+
 def _wait_for(condition: object) -> None:
     for _ in range(600):
         if callable(condition) and condition():

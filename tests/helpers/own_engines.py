@@ -45,7 +45,8 @@ class Saving(Counting):
         self.state_ = (folder / "state.txt").read_text()
 '''
 
-# The same as a program. Words of its command: `saves`; `reward` (learns from rewards); `fault:REQUEST:KIND`.
+# The same as a program. Words of its command: `saves`; `reward` (learns from rewards); `fault:REQUEST:KIND`, where a
+# kind that is a JSON object is an answer, to which the number of the request is added.
 COUNTING_PROGRAM = """
 import hashlib, json, os, sys, time
 from pathlib import Path
@@ -86,6 +87,7 @@ def load(request):
 def fail(kind):
     match kind:
         case "die":
+            print("one", "two", "three", "out of memory", sep="\\n", file=sys.stderr, flush=True)
             os._exit(3)
         case "hang":
             time.sleep(600)
@@ -97,7 +99,7 @@ def fail(kind):
         case "long":
             os.write(1, b"x" * 2000 + b"\\n")
         case _:
-            print(kind, flush=True)
+            print(kind.replace("{", f'{{"n": {request["n"]}, ', 1), flush=True)
 
 
 faults = dict(word.split(":", 2)[1:] for word in sys.argv if word.startswith("fault:"))
@@ -108,7 +110,7 @@ for line in sys.stdin:
     if at in faults:
         fail(faults[at])
     if at not in faults or faults[at].startswith("debug"):
-        print(json.dumps(answer), flush=True)
+        print(json.dumps({"n": request["n"], **answer}), flush=True)
 """
 
 

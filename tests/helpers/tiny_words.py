@@ -17,6 +17,6 @@ RECIPE = {
 
 
 def write_tiny_words(folder: Path, steps: int = 120) -> Path:
-    job = TrainingJob(pairs=known_pairs(), out=folder, recipe=Recipe.of(RECIPE | {"steps": steps}), log=lambda text: None)
-    job.run()
+    recipe = Recipe.of(RECIPE | {"steps": steps})
+    TrainingJob(pairs=known_pairs(), out=folder, recipe=recipe, log=lambda text: None).run()
     return folder

@@ -124,6 +124,7 @@ def test_a_name_that_leads_nowhere_is_one_line(name: str, message: str) -> None:
         ("import no_such_library\n", "1: .* ModuleNotFoundError: No module named 'no_such_library'$"),
         ("import sys\nsys.exit('usage:\\n toy')", "2: .* SystemExit: usage: toy$"),
         ("def f():\n    import json\n    json.loads('')\nf()", "3: .* JSONDecodeError"),
+        ("raise GeneratorExit", "1: .* GeneratorExit"),
     ],
 )
 def test_an_exception_during_the_import_is_named_with_its_line(engine: Path, code: str, message: str) -> None:
@@ -236,6 +237,12 @@ def test_a_record_can_be_sent_to_another_process() -> None:
         ("def propose(self, _): return 'text'", "propose at segment '7': expected Proposal from mtloop.core, got str"),
         ("def learn(self, _, feedback): pass", "learn at segment '7': expected Learned from mtloop.core, got None"),
         ("def learn(self, _, feedback): feedback.value", f"learn at segment '7': AttributeError: .*'value' {PLACE}"),
+        ("def propose(self, segment): raise SystemExit(3)", f"propose at segment '7': SystemExit: 3 {PLACE}"),
+        ("def propose(self, _): import sys; sys.exit()", f"propose at segment '7': SystemExit {PLACE}"),
+        ("def learn(self, _, feedback): raise SystemExit('bye')", f"learn at segment '7': SystemExit: bye {PLACE}"),
+        ("def learn(self, _, feedback): raise GeneratorExit", f"learn at segment '7': GeneratorExit {PLACE}"),
+        ("class S(KeyboardInterrupt): pass\n    def propose(self, _): raise self.S", "propose at segment '7': S "),
+        ("def __init__(self): raise SystemExit(0)", f"construction: SystemExit: 0 {PLACE}"),
         ("def __init__(self): 1 / 0", f"construction: ZeroDivisionError: division by zero {PLACE}"),
         ("__slots__ = ()\n    def propose(self, segment): return 1 / 0", r"propose at segment '7': ZeroDivisionError"),
     ],
@@ -248,6 +255,32 @@ def test_an_exception_names_engine_segment_and_line(engine: Path, body: str, mes
     write_class(engine, body)
     with pytest.raises(EngineError, match=rf"^engine toy\.py:Toy failed in {message}"):
         step()
+
+
+def test_an_interrupt_by_the_user_stays_one(engine: Path) -> None:
+    write_class(engine, "def propose(self, segment): raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        find_method("toy.py:Toy").make().propose(SEGMENT)
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"), [("save", "1 / 0"), ("load", "raise SystemExit('no')"), ("load", "open('state.txt')")]
+)
+def test_an_exception_in_save_or_load_names_engine_and_folder(engine: Path, verb: str, body: str) -> None:
+    other = {"save": "load", "load": "save"}[verb]
+    write_class(engine, f"def {verb}(self, folder): {body}\n    def {other}(self, folder): pass")
+    learner = find_method("toy.py:Toy").make()
+    assert isinstance(learner, Stateful)
+    kind = {"1 / 0": "ZeroDivisionError", "raise SystemExit('no')": "SystemExit: no"}.get(body, "FileNotFoundError")
+    with pytest.raises(EngineError, match=rf"^engine toy\.py:Toy failed in {verb} \(folder x\): {kind}.*{PLACE}"):
+        getattr(learner, verb)(Path("x"))
+
+
+def test_an_exception_in_close_names_the_engine(engine: Path) -> None:
+    write_class(engine, "def close(self): raise OSError('busy')")
+    learner = find_method("toy.py:Toy").make()
+    with pytest.raises(EngineError, match=rf"^engine toy\.py:Toy failed in close: OSError: busy {PLACE}"):
+        learner.close()  # type: ignore[attr-defined]
 
 
 def test_an_error_of_mtloop_stays_as_it_is(engine: Path) -> None:

@@ -23,6 +23,7 @@ from mtloop.methods.own import EngineError, ExecEngine, own_method, start_engine
 
 SEGMENTS = [segment for segment, _ in STREAM[:6]]
 THIRD = Segment("3", "Save the file.")
+LAST_LINES = r"its last lines on standard error: two \| three \| out of memory"
 
 
 @pytest.fixture(autouse=True)
@@ -108,14 +109,14 @@ def test_requests_of_any_length_and_alphabet_arrive(tmp_path: Path) -> None:
         ('propose:{"text":"a","probability":NaN}', "expected one JSON object on one line, got .*"),
         (r'propose:{"text":"\ud800"}', "cannot be written as JSON: .*"),
         ('propose:{"error":"no such model"}', "the program reports: no such model"),
-        ("propose:die", "expected an answer, but the program ended with exit code 3; its messages are above"),
-        ("propose:close", "expected an answer, but the program closed its standard output; .*"),
+        ("propose:die", f"expected an answer, but the program ended with exit code 3; {LAST_LINES}"),
+        ("propose:close", "expected an answer, but the program closed its standard output; it wrote nothing to standard error"),
         ("propose:hang", r"no answer within 0\.5 s; give it more time with --set timeout=SECONDS .*"),
-        ("learn:die", "expected an answer, but the program ended with exit code 3; its messages are above"),
+        ("learn:die", f"expected an answer, but the program ended with exit code 3; {LAST_LINES}"),
         ('learn:{"text":"a"}', r"expected a JSON object with \"updates\", \"rejected\" or \"info\", got {'text': 'a'}"),
         ('learn:{"updates":1.5}', "field updates is 1.5; expected a whole number"),
         ('save:{"text":"a"}', "expected a JSON object with no field, got {'text': 'a'}"),
-        ("save:die", "expected an answer, but the program ended with exit code 3; its messages are above"),
+        ("save:die", f"expected an answer, but the program ended with exit code 3; {LAST_LINES}"),
     ],
 )  # fmt: skip
 def test_a_fault_names_engine_request_and_segment_and_ends_the_program(
@@ -129,7 +130,8 @@ def test_a_fault_names_engine_request_and_segment_and_ends_the_program(
     engine = start_engine(command, timeout=timeout)
     with pytest.raises(EngineError) as raised:
         use(engine, tmp_path)
-    expected = re.escape(f"engine exec:{command} failed in {request} at segment '3': ") + problem
+    place = f"at segment '3' (folder {tmp_path})" if request == "save" else "at segment '3'"
+    expected = re.escape(f"engine exec:{command} failed in {request} {place}: ") + problem
     assert re.fullmatch(expected, str(raised.value)), str(raised.value)
     assert not is_running(engine.pid)
     with pytest.raises(EngineError, match="the program was ended earlier"):
@@ -159,17 +161,37 @@ def test_a_wrong_hello_is_refused(tmp_path: Path, fault: str, problem: str) -> N
         own_method("exec:" + program(tmp_path, f"fault:hello:{fault}"))
 
 
+@pytest.mark.parametrize(
+    ("extra", "problem"),
+    [
+        ("json.dumps(last)", r'expected "n": 3, the number of this request, got 2; print one line for each request'),
+        ("json.dumps({'text': 'a'})", r"""expected "n": 3, the number of this request, got \{'text': 'a'\}"""),
+        ("'debug'", "expected one JSON object on one line, got 'debug'"),
+    ],
+)
+def test_a_late_line_does_not_shift_the_answers(tmp_path: Path, extra: str, problem: str) -> None:
+    """The extra line of a request arrives when the next request was already sent."""
+    answer = 'print(json.dumps({"n": request["n"], **answer}), flush=True)'
+    late = f'request.get("id") == "2" and print({extra}, flush=True); last = {{"n": request["n"], **answer}}; {answer}'
+    with start_engine(program(tmp_path, code=COUNTING_PROGRAM.replace(answer, late))) as engine:
+        engine.propose(Segment("1", "Open it."))
+        with pytest.raises(EngineError, match=rf"failed in propose at segment '2': {problem}"):
+            engine.propose(Segment("2", "Save it."))
+
+
 def test_a_line_that_was_not_asked_for_is_refused(tmp_path: Path) -> None:
-    code = COUNTING_PROGRAM.replace(
-        'at = request["do"]', 'request["do"] == "propose" and print({}, flush=True); at = ""'
-    )
-    code = code.replace("print({}, flush=True)", "print(json.dumps(answer), flush=True)")
+    code = COUNTING_PROGRAM + '        request["do"] == "propose" and print("{}", flush=True)\n'
     with start_engine(program(tmp_path, code=code)) as engine:
-        engine.propose(THIRD)
-        with pytest.raises(
-            EngineError, match=r"(expected one line per request, got one more|expected a JSON object with)"
-        ):
-            engine.learn(engine.propose(THIRD), PostEdit("a"))
+        proposal = engine.propose(THIRD)
+        with pytest.raises(EngineError, match=r'expected (one line per request, got one more|"n": 3, the number of)'):
+            engine.learn(proposal, PostEdit("a"))
+
+
+@pytest.mark.parametrize("number", ["None", "True", "'1'", "0", "request['n'] + 1"])
+def test_an_answer_without_the_number_of_its_request_is_refused(tmp_path: Path, number: str) -> None:
+    code = COUNTING_PROGRAM.replace('"n": request["n"], **answer', f'"n": {number}, **answer')
+    with pytest.raises(EngineError, match=r'failed in hello: expected "n": 1, the number of this request, got '):
+        own_method("exec:" + program(tmp_path, code=code))
 
 
 def test_a_command_that_cannot_be_started_is_refused() -> None:
@@ -192,6 +214,26 @@ def test_messages_on_standard_error_reach_the_user(tmp_path: Path, capfd: pytest
     with start_engine(command):
         pass
     assert capfd.readouterr().err == "loading\n"
+
+
+def test_an_error_shows_the_last_lines_of_standard_error_and_the_user_sees_all(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = "import sys\nfor number in range(20_000): print('Zeile ü', number, file=sys.stderr)\nraise ValueError('no')\n"
+    with pytest.raises(EngineError, match=r"exit code 1; its last lines on .*: .* \| ValueError: no$") as raised:
+        start_engine(program(tmp_path, code=code))
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 1000
+    written = capfd.readouterr().err
+    assert written.startswith("Zeile ü 0\nZeile ü 1\n")
+    assert "\nZeile ü 19999\nTraceback" in written
+
+
+def test_a_program_that_does_not_answer_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mtloop.methods.own.engine_process.GRACE", 0.1)
+    code = "import sys, time\nprint('loading the model', file=sys.stderr, flush=True)\ntime.sleep(600)\n"
+    with pytest.raises(EngineError, match=r"no answer within 2 s; .*; its last lines on .*: loading the model$"):
+        start_engine(program(tmp_path, code=code), timeout=2)
 
 
 def test_a_program_ends_when_its_engine_is_deleted(tmp_path: Path) -> None:

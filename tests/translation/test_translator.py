@@ -67,7 +67,7 @@ def test_a_correction_says_what_happened() -> None:
 def test_a_correction_uses_the_proposal_that_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A learner may need what travels with the proposal; a second proposal would also cost a second decoding."""
     translator = mtloop.load(method="copy-source")
-    shown = translator.translate(SOURCE).proposal
+    shown = translator.translate(SOURCE)
     monkeypatch.setattr(translator.learner, "propose", lambda segment: pytest.fail("proposed again"))
     learned_from: list[object] = []
     learn = translator.learner.learn
@@ -76,8 +76,8 @@ def test_a_correction_uses_the_proposal_that_was_shown(monkeypatch: pytest.Monke
         "learn",
         lambda proposal, feedback: (learned_from.append(proposal), learn(proposal, feedback))[1],
     )
-    translator.correct(SOURCE, CORRECTION)
-    assert learned_from == [shown]
+    assert translator.correct(shown, CORRECTION).source == SOURCE
+    assert learned_from == [shown.proposal]
 
 
 def test_a_statistical_model_learns_and_is_saved_as_a_folder(tmp_path: Path) -> None:

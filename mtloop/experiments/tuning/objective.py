@@ -31,8 +31,6 @@ class Objective:
         for metric in metrics:
             if not isinstance(metric, Additive):
                 raise InputError(f"{metric.name} is not additive; use an additive metric, for example ter")
-        if not metrics:
-            raise InputError("--metric names no metric; for example: --metric ter")
         return cls([metric for metric in metrics if isinstance(metric, Additive)])
 
     @property

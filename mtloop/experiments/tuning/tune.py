@@ -9,21 +9,21 @@ from typing import Any
 from mtloop.core.errors import InputError
 from mtloop.core.extras import need_extras
 from mtloop.core.locks import locked
+from mtloop.core.names import list_names
 from mtloop.core.ranges import check_at_least
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.folders import output_folder
-from mtloop.experiments.runners import make_runner
+from mtloop.experiments.runners import Runner, make_runner
 from mtloop.experiments.tuning.objective import Objective
 from mtloop.experiments.tuning.plan import SearchPlan
 from mtloop.experiments.tuning.row_range import RowRange
 from mtloop.experiments.tuning.space import GivenSpace, make_space
 from mtloop.experiments.tuning.tune_result import TuneResult
 from mtloop.experiments.tuning.tuning_search import Search
+from mtloop.methods.defaults import REPORTED_METRICS
 from mtloop.methods.method import Method
 from mtloop.metrics.base import Additive
 from mtloop.metrics.registry import MetricOptions, make_metrics
-
-REPORTED = "bleu,ter,r0,r1,r01,rer"
 
 
 def tune(
@@ -39,8 +39,9 @@ def tune(
     sampler: str | None = None,
     batch: int = 4,
     metric: str | Sequence[str] = "ter",
-    report_metrics: str | Sequence[str] = REPORTED,
+    report_metrics: str | Sequence[str] = REPORTED_METRICS,
     jobs: int = 2,
+    runner: Runner | None = None,
     seed: int = 1,
     snapshot_every: int = 100,
     out: str | Path | None = None,
@@ -61,8 +62,8 @@ def tune(
     experiment = Experiment.create(data, method=method, **options)
     _check_learns(experiment.learner_config.method)
     measures = MetricOptions(language=experiment.language)
-    objective = _objective(metric, "--metric", "ter", measures)
-    reported = _objective(report_metrics, "--report-metrics", REPORTED, measures).metrics
+    objective = _objective(metric, measures)
+    reported = _objective(report_metrics, measures).metrics
     plan = SearchPlan(
         experiment=experiment,
         space=make_space(space, experiment.learner_config.method, experiment.settings),
@@ -76,7 +77,7 @@ def tune(
         sampler=sampler or ("random" if halving else "tpe"),
         batch=batch,
     )
-    search = Search(plan, objective, output_folder(out), make_runner(jobs), snapshot_every, log)
+    search = Search(plan, objective, output_folder(out), runner or make_runner(jobs), snapshot_every, log)
     return run_search(search, reported)
 
 
@@ -98,10 +99,6 @@ def _check_learns(method: Method) -> None:
         raise InputError(f"method {method.name} never learns, so there is nothing to tune; give --method")
 
 
-def _objective(names: str | Sequence[str], option: str, example: str, measures: MetricOptions) -> Objective:
+def _objective(names: str | Sequence[str], measures: MetricOptions) -> Objective:
     """The metrics with these names; raise InputError if there is none or one is not additive."""
-    listed = names.split(",") if isinstance(names, str) else names
-    found = [name.strip() for name in listed if name.strip()]
-    if not found:
-        raise InputError(f"{option} names no metric; for example: {option} {example}")
-    return Objective.from_metrics(make_metrics(found, measures))
+    return Objective.from_metrics(make_metrics(list_names(names, "metric"), measures))

@@ -206,7 +206,7 @@ def _declared_languages(settings: Mapping[str, Any]) -> dict[str, str]:
     return {field: language for field, language in languages.items() if language}
 
 
-async def create_task(store: TaskStore, task: TaskFile, report: Callable[[int], None] = lambda count: None) -> None:
+async def create_task(store: TaskStore, task: TaskFile, report: Callable[[int], object] = lambda count: None) -> None:
     """Read the data into the database in chunks; `report` gets the number of sentences so far.
 
     The task becomes visible when it is complete. After a failure or an interrupt the same call can be repeated.

@@ -85,7 +85,7 @@ def test_the_same_call_resumes_and_other_arguments_are_refused(result: TuneResul
     [
         ({"jobs": 0}, "jobs is 0; expected 1 or more"),
         ({"halving": True, "factor": 1}, "factor is 1; expected 2 or more"),
-        ({"metric": []}, "--metric names no metric"),
+        ({"metric": []}, "no metric is named"),
         ({"space": {"learning_rat": [1, 2]}}, "did you mean 'learning_rate'?"),
         ({"data": None}, "no data given"),
         ({"method": "baseline"}, "method baseline never learns"),
