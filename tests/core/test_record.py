@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,8 @@ import pytest
 from helpers.learners import Chained, Saved
 from helpers.stream import SCHEDULES, STREAM, post_editor
 
-from mtloop.core import Header, Learner, Schedule, TraceError, record
-from mtloop.core.record import Snapshots
+from mtloop.core import Header, InputError, Learner, Schedule, TraceError, record
+from mtloop.core.record import Snapshots, newest_snapshot
 
 HEADER = Header(config={"name": "test"})
 
@@ -145,3 +146,28 @@ def test_a_run_killed_many_times_loses_nothing(tmp_path: Path) -> None:
         assert kills < 50
         assert whole.startswith(path.read_bytes()[: len(whole)])
     assert kills > 2
+
+
+def test_the_newest_snapshot_of_a_state_folder_is_found(tmp_path: Path) -> None:
+    complete_run(tmp_path / "t.jsonl", Saved(), every=2)
+    state = tmp_path / "t.state"
+    newest = max(state.glob("[0-9]*"))
+    (state / "unfinished").mkdir()
+    assert newest_snapshot(state) == newest
+    assert newest_snapshot(newest) is None, "a snapshot is no folder of snapshots"
+    assert newest_snapshot(tmp_path / "nowhere") is None
+
+
+def test_a_snapshot_that_cannot_be_loaded_says_what_to_do(tmp_path: Path) -> None:
+    class Broken(Saved):
+        def load(self, folder: Path) -> None:
+            raise InputError("the state is damaged", path=folder)
+
+    path = tmp_path / "t.jsonl"
+    run = record(path, HEADER, STREAM, Saved(), post_editor, snapshot_every=4)
+    list(islice(run, 6))
+    run.close()  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"000000004: the state is damaged; delete the folder .*t\.state, and the "):
+        complete_run(path, Broken())
+    shutil.rmtree(tmp_path / "t.state")
+    assert complete_run(path, Broken()) == complete_run(tmp_path / "whole.jsonl", Saved())

@@ -90,6 +90,7 @@ def fail(kind):
             print("one", "two", "three", "out of memory", sep="\\n", file=sys.stderr, flush=True)
             os._exit(3)
         case "hang":
+            print("thinking", file=sys.stderr, flush=True)
             time.sleep(600)
         case "close":
             os.close(1)

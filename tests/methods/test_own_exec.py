@@ -111,7 +111,7 @@ def test_requests_of_any_length_and_alphabet_arrive(tmp_path: Path) -> None:
         ('propose:{"error":"no such model"}', "the program reports: no such model"),
         ("propose:die", f"expected an answer, but the program ended with exit code 3; {LAST_LINES}"),
         ("propose:close", "expected an answer, but the program closed its standard output; it wrote nothing to standard error"),
-        ("propose:hang", r"no answer within 0\.5 s; give it more time with --set timeout=SECONDS .*"),
+        ("propose:hang", r"no answer within 0\.5 s; give it more time with .*; its last lines on standard error: thinking"),
         ("learn:die", f"expected an answer, but the program ended with exit code 3; {LAST_LINES}"),
         ('learn:{"text":"a"}', r"expected a JSON object with \"updates\", \"rejected\" or \"info\", got {'text': 'a'}"),
         ('learn:{"updates":1.5}', "field updates is 1.5; expected a whole number"),
@@ -126,8 +126,8 @@ def test_a_fault_names_engine_request_and_segment_and_ends_the_program(
         monkeypatch.setattr("mtloop.methods.own.engine_process.GRACE", 0.1)
     request = fault.partition(":")[0]
     command = program(tmp_path, "saves", f"fault:{fault}")
-    timeout = 0.5 if "hang" in fault else 60
-    engine = start_engine(command, timeout=timeout)
+    engine = start_engine(command)
+    engine._conversation.timeout = 0.5 if "hang" in fault else 60
     with pytest.raises(EngineError) as raised:
         use(engine, tmp_path)
     place = f"at segment '3' (folder {tmp_path})" if request == "save" else "at segment '3'"
@@ -227,13 +227,6 @@ def test_an_error_shows_the_last_lines_of_standard_error_and_the_user_sees_all(
     written = capfd.readouterr().err
     assert written.startswith("Zeile ü 0\nZeile ü 1\n")
     assert "\nZeile ü 19999\nTraceback" in written
-
-
-def test_a_program_that_does_not_answer_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mtloop.methods.own.engine_process.GRACE", 0.1)
-    code = "import sys, time\nprint('loading the model', file=sys.stderr, flush=True)\ntime.sleep(600)\n"
-    with pytest.raises(EngineError, match=r"no answer within 2 s; .*; its last lines on .*: loading the model$"):
-        start_engine(program(tmp_path, code=code), timeout=2)
 
 
 def test_a_program_ends_when_its_engine_is_deleted(tmp_path: Path) -> None:

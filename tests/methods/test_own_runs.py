@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -139,22 +140,56 @@ def test_a_run_that_failed_goes_on_with_resume(folder: Path, fault: str, saves: 
 
 
 @pytest.mark.parametrize(
-    ("method", "file"),
+    ("method", "file", "fingerprint"),
     [
-        ("toys/toy.py:Saving", "toys/toy.py"),
-        ("module_of_toys:Saving", "module_of_toys.py"),
-        ("exec:python count.py", "count.py"),
+        ("toys/toy.py:Saving", "toys/toy.py", "toy.py "),
+        ("module_of_toys:Saving", "module_of_toys.py", "module_of_toys.py "),
+        ("exec:python count.py", "count.py", "count.py "),
+        ("toy-saves", "site/toy_plugin.py", "toy-plugin 1.0, toy_plugin.py "),
     ],
+    ids=["file", "module", "exec", "entry point"],
 )
-def test_a_run_is_not_resumed_with_a_changed_engine(folder: Path, method: str, file: str) -> None:
+def test_a_run_is_not_resumed_with_a_changed_engine(folder: Path, method: str, file: str, fingerprint: str) -> None:
     mtloop(*run(method, "run.jsonl", "--stop-after", 5))
     before = (folder / "run.jsonl").read_bytes()
     path = folder / file
     path.write_text(path.read_text() + "\n# another version\n")
     message = failure(*run(method, "run.jsonl", "--resume"))
-    assert message.startswith(f"mtloop: run.jsonl: belongs to another run (fingerprint is '{path.name} ")
+    assert message.startswith(f"mtloop: run.jsonl: belongs to another run (fingerprint is '{fingerprint}")
     assert message.endswith(" now); choose another file name")
     assert (folder / "run.jsonl").read_bytes() == before
+
+
+def test_a_run_is_not_resumed_with_another_version_of_a_package(folder: Path) -> None:
+    mtloop(*run("toy-saves", "run.jsonl", "--stop-after", 5))
+    metadata = folder / "site" / "toy_plugin-1.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("Version: 1.0", "Version: 1.1"))
+    assert "another run (fingerprint is 'toy-plugin 1.0, toy_plugin.py " in failure(
+        *run("toy-saves", "run.jsonl", "--resume")
+    )
+
+
+def test_a_class_that_exits_is_an_error(folder: Path) -> None:
+    path = folder / "toys" / "toy.py"
+    path.write_text(path.read_text().replace("lesson = f", "proposal.segment.id == '3' and exit(0)\n        lesson = f"))
+    message = failure(*run("toys/toy.py:Saving", "run.jsonl"))
+    assert message.startswith("mtloop: engine toys/toy.py:Saving failed in learn at segment '3': SystemExit: 0 (toy.py, ")
+
+
+@pytest.mark.parametrize("way", ["file", "exec"])
+def test_a_state_that_cannot_be_loaded_is_deleted_to_resume(folder: Path, way: str) -> None:
+    method = WAYS[way].format(name="Saving", word="saves")
+    mtloop(*run(method, "whole.jsonl"))
+    mtloop(*run(method, "run.jsonl", "--stop-after", 5))
+    for state in (folder / "run.state").glob("*/state.txt"):
+        state.unlink()
+    message = failure(*run(method, "run.jsonl", "--resume"))
+    assert message.startswith(f"mtloop: engine {method} failed in load (folder ")
+    assert "000000005): " in message
+    assert message.endswith("; delete the folder run.state, and the recorded lessons are learned again")
+    shutil.rmtree("run.state")
+    mtloop(*run(method, "run.jsonl", "--resume"))
+    assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
 
 
 def test_a_setting_of_the_wrong_type_is_one_line_and_writes_nothing(folder: Path) -> None:
@@ -179,9 +214,44 @@ def test_the_settings_are_listed() -> None:
 def test_a_broken_plugin_is_named_and_does_not_disturb_other_methods(folder: Path) -> None:
     (folder / "site" / "toy_plugin.py").write_text("import no_such_library")
     mtloop(*run("copy-source", "run.jsonl"))
-    expected = "mtloop: the method toy-counts of the package toy-plugin cannot be imported: ModuleNotFoundError: "
+    expected = "mtloop: the method toy-counts of the package toy-plugin cannot be used: ModuleNotFoundError: "
     assert failure(*run("toy-counts", "other.jsonl")).startswith(expected)
     assert not (folder / "other.jsonl").exists()
+
+
+def test_a_broken_plugin_does_not_disturb_other_plugins(folder: Path) -> None:
+    (folder / "site" / "broken_plugin.py").write_text("raise SystemExit('no licence')")
+    entry_points = folder / "site" / "toy_plugin-1.0.dist-info" / "entry_points.txt"
+    entry_points.write_text(entry_points.read_text() + "toy-broken = broken_plugin:Toy\ntoy-strange = math:hypot\n")
+    mtloop(*run("toy-counts", "run.jsonl"))
+    warnings = [
+        "mtloop: the method toy-broken of the package toy-plugin cannot be used: SystemExit: no licence; "
+        "repair or uninstall it",
+        "mtloop: the method toy-strange of the package toy-plugin cannot be used: engine toy-strange has no signature "
+        "that Python can read, so its settings are unknown; repair or uninstall it",
+    ]
+    for options in ((), ("--format", "json")):
+        process = start("methods", *options)
+        out, err = process.communicate()
+        assert (process.returncode, err.splitlines()) == (0, warnings)
+        assert all(name in out for name in ("toy-counts", "toy-saves", "copy-source"))
+        assert "toy-broken" not in out
+    assert failure("methods", "toy-broken") == warnings[0]
+
+
+def test_a_plugin_with_the_name_of_a_method_of_mtloop_is_ignored(folder: Path) -> None:
+    entry_points = folder / "site" / "toy_plugin-1.0.dist-info" / "entry_points.txt"
+    entry_points.write_text("[mtloop.methods]\ncopy-source = toy_plugin:Saving\ntoy = toy_plugin:Saving\n")
+    warning = "mtloop: the method copy-source of the package toy-plugin is ignored: mtloop uses this name itself"
+    process = start("methods", "--format", "json")
+    out, err = process.communicate()
+    assert (process.returncode, err.splitlines()) == (0, [warning])
+    listed = {record["name"]: record for record in json.loads(out)}
+    assert "toy" in listed
+    process = start("methods", "copy-source", "--format", "json")
+    out, err = process.communicate()
+    assert (json.loads(out), err.splitlines()) == (listed["copy-source"], [warning])
+    assert listed["copy-source"]["settings"] == []
 
 
 def test_compare_runs_own_engines(folder: Path) -> None:
@@ -202,6 +272,7 @@ def test_compare_names_the_engine_that_failed() -> None:
     method = "exec:python count.py fault:propose:die"
     message = failure("compare", "--data", "manual.tsv", "--methods", f"copy-source,{method}", "--out", "compared")
     assert f"engine {method} failed in propose at segment '3': expected an answer, but the program ended" in message
+    assert message.endswith("its last lines on standard error: two | three | out of memory")
 
 
 def test_bandit_runs_an_engine_that_learns_from_rewards(folder: Path) -> None:
@@ -247,13 +318,28 @@ def test_join_resumes_after_the_engine_died_while_it_learned(folder: Path, saves
 
 def test_the_engines_work_in_python(folder: Path) -> None:
     code = """
+import os, subprocess
+from pathlib import Path
 import mtloop
+
+def programs():
+    listed = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "args="], capture_output=True, text=True).stdout
+    return [line for line in listed.splitlines() if "count.py" in line]
+
 first = mtloop.load(method="exec:python count.py saves")
 first.translate("Open it.")
 first.correct("Open it.", "Öffnen.")
 first.save("learned")
-second = mtloop.load(method="exec:python count.py saves", delta="learned")
-assert str(first.translate("Close it.")) == str(second.translate("Close it.")) != "Close it. !"
+with mtloop.load(method="exec:python count.py saves", delta="learned") as second:
+    assert str(first.translate("Close it.")) == str(second.translate("Close it.")) != "Close it. !"
+    assert second.translate("Close it.").because.startswith("what was learned before was loaded")
+    assert len(programs()) == 2
+first.close()
+assert not programs()
+mtloop.run("manual.tsv", "exec:python count.py saves", out="run.jsonl", snapshot_every=10)
+assert not programs()
+with mtloop.load(method="exec:python count.py saves", delta="run.state") as third:
+    assert str(third.translate("Open it.")) == "Open it. " + Path("run.state/000000024/state.txt").read_text() + "!"
 print(mtloop.run("manual.tsv", "toys/toy.py:Saving", settings={"mark": "?"}).steps[0].proposal.text)
 """
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}

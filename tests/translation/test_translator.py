@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.own_engines import COUNTING_CLASS, program
 from helpers.tiny_smt import write_tiny_smt
 
 import mtloop
-from mtloop.core.errors import InputError
+from mtloop.core.errors import InputError, MtloopError
 
 SOURCE, CORRECTION = "Open the pane.", "Öffnen Sie den Bereich."
 
@@ -111,3 +112,47 @@ def test_a_mistake_is_one_line(arguments: dict[str, object], message: str) -> No
 def test_a_learner_without_state_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="method copy-source cannot be saved"):
         mtloop.load(method="copy-source").save(tmp_path / "x")
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An engine of the user that can be saved, in the current folder, with a run of two segments."""
+    monkeypatch.chdir(tmp_path)
+    Path("toy.py").write_text(COUNTING_CLASS)
+    Path("manual.tsv").write_text("source\ttarget\nOne.\tEins.\nTwo.\tZwei.\n")
+    mtloop.run("manual.tsv", "toy.py:Saving", out="run.jsonl", snapshot_every=1)
+    return "toy.py:Saving"
+
+
+def test_the_state_folder_of_a_run_is_loaded_for_an_own_engine(toy: str) -> None:
+    newest = Path("run.state/000000002")
+    expected = f"{SOURCE} {(newest / 'state.txt').read_text()}!"
+    for folder in ("run.state", newest):
+        assert mtloop.load(method=toy, delta=folder).translate(SOURCE).text == expected
+
+
+def test_a_loaded_engine_does_not_claim_that_nothing_was_corrected(toy: str) -> None:
+    fresh, loaded = mtloop.load(method=toy), mtloop.load(method=toy, delta="run.state")
+    assert fresh.translate(SOURCE).because.startswith("nothing was corrected yet")
+    before = "what was learned before was loaded; the number of those corrections is unknown"
+    assert loaded.translate(SOURCE).because == before
+    loaded.correct(SOURCE, CORRECTION)
+    fresh.correct(SOURCE, CORRECTION)
+    assert loaded.translate(SOURCE).because == f"{before}; 1 correction was learned since"
+    assert fresh.translate(SOURCE).because == "the model has learned from 1 correction"
+
+
+def test_a_folder_that_cannot_be_loaded_is_one_line(toy: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MtloopError, match=r"^engine toy\.py:Saving failed in load \(folder empty\): FileNotFoundError: "):
+        mtloop.load(method=toy, delta="empty")
+
+
+def test_a_translator_closes_its_learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with mtloop.load(method=f"exec:{program(tmp_path)}") as translator:
+        assert translator.translate(SOURCE).text == f"{SOURCE} !"
+    with pytest.raises(MtloopError, match="the program was ended earlier"):
+        translator.translate(SOURCE)
+    translator.close()
+    mtloop.load(method="copy-source").close()
