@@ -244,7 +244,7 @@ def ewaf_at_500(human: Path, metric: str, runs: int, seed: int) -> None:
             history = Replay(recording, missing).run(policy, segment_orders(size, runs, seed, each=True), seed=seed)
             tops = [[recording.systems[index] for index in top] for top in history.tops[min(500, size) - 1]]
             exact = sum(sum(system in gold.best for system in top) >= 2 for top in tops)
-            tied = sum(sum(gold.is_in_top(system, ties=True) for system in top) >= 2 for top in tops)
+            tied = sum(sum(gold.is_in_top_within_tie(system) for system in top) >= 2 for top in tops)
             print(f"{name}, missing {missing}: two or more in {exact} of {runs} shuffles, with ties {tied}", flush=True)
 
 

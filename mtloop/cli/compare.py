@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options
+from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, parse_setting
 from mtloop.methods.defaults import COMPARED_METHODS
 
 EPILOG = """
@@ -36,6 +36,13 @@ Run the same command again to resume after an interruption.
     show_default=True,
     help="Folder for traces and the report. Existing traces are resumed.",
 )
+@click.option(
+    "--set",
+    "pairs",
+    multiple=True,
+    metavar="[METHOD:]KEY=VALUE",
+    help="Setting of all methods that have it, or of one METHOD. Repeat for more settings.",
+)
 @click.option("--jobs", default=2, show_default=True, type=POSITIVE, help="Number of runs in parallel.")
 @click.option(
     "--metrics",
@@ -52,13 +59,14 @@ Run the same command again to resume after an interruption.
     help="Number of documents on which backward reliability is measured, for methods that learn from post-edits; "
     "0: off.  [default: 6 if smt-adapting is among the methods, else 0]",
 )
-def command(methods: str, metrics: str | None, out: Path, **options: Any) -> None:
+def command(methods: str, metrics: str | None, out: Path, pairs: tuple[str, ...], **options: Any) -> None:
     """Run several methods on the same stream; compare their quality and speed of learning, with significance."""
     from mtloop.experiments.compare import compare
     from mtloop.report import check
 
     check(out / "report.html", ("png",))
-    result = compare(methods=methods, metrics=metrics, out=out, **options)
+    settings = list(map(parse_setting, pairs))
+    result = compare(methods=methods, metrics=metrics, out=out, settings=settings, **options)
     for text in result.text():
         click.echo(text)
     click.echo(f"Report: {result.report(out / 'report.html')}")

@@ -82,7 +82,7 @@ Policies (settings follow after colons, as above):
     default=1.0,
     show_default=True,
     type=click.FloatRange(min=0),
-    help="A system this many points of 100 below the gold top, or fewer, is right within the tie.",
+    help="A system this many points of 100 below the lowest of the gold top 3, or fewer, is right within the tie.",
 )
 @click.option(
     "--checkpoints",

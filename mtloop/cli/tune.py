@@ -75,7 +75,10 @@ winner is better than the defaults on the report rows. To use the winner:
     show_default=True,
     help="Metric to optimise; for several (ter,r1), their mean relative gain.",
 )
-@click.option("--report-metrics", default=REPORTED_METRICS, show_default=True, help="Metrics of the report.")
+@click.option(
+    "--report-metrics",
+    help=f"Metrics of the report.  [default: {REPORTED_METRICS}; without r* and rer if the language is unknown]",
+)
 @click.option("--jobs", default=2, show_default=True, type=POSITIVE, help="Number of trials in parallel.")
 @click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the trial settings.")
 @click.option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mtloop.core.errors import InputError
 
@@ -14,6 +14,8 @@ def list_names(names: str | Sequence[str], kind: str) -> list[str]:
     (['baseline', 'full'], ['race'])
     """
     listed = names.split(",") if isinstance(names, str) else names
+    if not isinstance(listed, Iterable) or not all(isinstance(name, str) for name in listed):
+        raise InputError(f"{kind} {names!r}; expected a list of names, or text with commas")
     found = list(dict.fromkeys(name.strip() for name in listed if name.strip()))
     if not found:
         raise InputError(f"no {kind} is named; give at least one")

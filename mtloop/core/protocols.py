@@ -68,6 +68,13 @@ class WritesDelta(Protocol):
 
 
 @runtime_checkable
+class Closable(Protocol):
+    """A learner that uses something which must be released at the end, such as a running program."""
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
 class Judge(Protocol):
     """Returns feedback for a proposal, or None if it has none."""
 

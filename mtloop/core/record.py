@@ -11,11 +11,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.loop import Each, LoopRun, Schedule
 from mtloop.core.protocols import Judge, Learner, Stateful, Stream
 from mtloop.core.trace import Header, TraceWriter
 from mtloop.core.types import Feedback, Learned, Proposal, Segment, Step
 
+_DIGITS = 9  # in the name of a snapshot, so that an engine's own folders are not taken for snapshots
 MAX_SNAPSHOTS = 2  # the older one is the fallback if a crash lost the end of the trace
 
 
@@ -111,11 +113,26 @@ class Snapshots:
         usable = [lessons for lessons in self._saved_lessons() if lessons <= max_lessons]
         if not usable or not isinstance(learner, Stateful):
             return 0
-        learner.load(self._path(usable[-1]))
+        try:
+            learner.load(self._path(usable[-1]))
+        except MtloopError as error:
+            remedy = f"delete the folder {self.folder} to learn the recorded lessons again"
+            raise InputError(f"{error}; {remedy}") from error
         return usable[-1]
 
     def _path(self, lessons: int) -> Path:
-        return self.folder / f"{lessons:09d}"
+        return self.folder / f"{lessons:0{_DIGITS}d}"
 
     def _saved_lessons(self) -> list[int]:
-        return sorted(int(child.name) for child in self.folder.glob("*") if child.name.isdigit())
+        return [int(snapshot.name) for snapshot in _snapshots_in(self.folder)]
+
+
+def newest_snapshot(folder: Path) -> Path | None:
+    """Return the newest snapshot in the `.state` folder of a run; None if the folder holds no snapshots."""
+    return next(reversed(_snapshots_in(folder)), None)
+
+
+def _snapshots_in(folder: Path) -> list[Path]:
+    """The complete snapshots, the newest last."""
+    numbered = [child for child in folder.glob("*") if child.name.isdigit() and len(child.name) >= _DIGITS]
+    return sorted(numbered, key=lambda snapshot: int(snapshot.name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from mtloop.core.log import logger
 from mtloop.data.formats.corpus import Corpus
 from mtloop.data.languages import check_languages
@@ -9,25 +11,34 @@ from mtloop.data.writing_systems import unexpected_script
 from mtloop.text.tokenisers import lacks_spaces
 
 
-def check_corpus(corpus: Corpus, model_source: str = "", model_target: str = "") -> None:
-    """Log what the reader skipped. Raise InputError if the texts are in other languages than the model's.
+def check_corpus(corpus: Corpus, models: Iterable[tuple[str, str]] = ()) -> None:
+    """Log what the reader skipped. Raise InputError if the texts are in other languages than a model's.
 
-    If the file declares no language, the script of the texts is checked, which gives only a warning. An empty language
-    of the model means: unknown.
+    `models` are the source and target languages of the models that will translate the texts ("": unknown). If the file
+    declares no language, the script of the texts is checked, which gives only a warning.
     """
-    check_languages(corpus, model_source, model_target)
-    if corpus.skipped:
-        logger.warning(corpus.skipped_message)
-    sources = (segment.source for segment, _ in corpus)
-    targets = [reference for _, truth in corpus for reference in truth.references[:1]]
-    if not corpus.target_lang and not model_target and lacks_spaces(targets):
-        message = "%s: the references have no spaces between words; give their language with --target-lang"
-        logger.warning(f"{message}, or the scores mean little", corpus.path)
+    languages = list(dict.fromkeys(models))
+    for source, target in languages:
+        check_languages(corpus, source, target)
+    for message in corpus.messages:
+        logger.warning(message)
+    if not corpus.target_lang and not any(target for _, target in languages) and lacks_spaces(_references(corpus)):
+        advice = "give their language with --target-lang, or the scores mean little"
+        logger.warning("%s: the references have no spaces between words; %s", corpus.path, advice)
+    for source, target in languages:
+        _check_scripts(corpus, source, target)
+
+
+def _check_scripts(corpus: Corpus, source: str, target: str) -> None:
     for side, texts, declared, language in (
-        ("sources", sources, corpus.source_lang, model_source),
-        ("references", targets, corpus.target_lang, model_target),
+        ("sources", (segment.source for segment, _ in corpus), corpus.source_lang, source),
+        ("references", _references(corpus), corpus.target_lang, target),
     ):
         script = "" if declared else unexpected_script(texts, language)
         if script:
             message = "%s: the %s are in %s script, but the language of the model is %s; check the data and --model"
             logger.warning(message, corpus.path, side, script, language)
+
+
+def _references(corpus: Corpus) -> Iterator[str]:
+    return (reference for _, truth in corpus for reference in truth.references[:1])

@@ -11,18 +11,13 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from mtloop.core.errors import InputError
+from mtloop.text.language_codes import language_of
 
 T = TypeVar("T")
 EQUAL, VARIETY, GENERAL, SISTER, OTHER = 4, 3, 2, 1, 0
 
+_CHINESE_SCRIPTS = {"CN": "Hans", "SG": "Hans", "MY": "Hans", "TW": "Hant", "HK": "Hant", "MO": "Hant"}  # by region
 _TAG = re.compile(r"[a-z]{2,3}([-_@][a-z0-9]{2,8})*", re.IGNORECASE)
-_OTHER_CODES = """
-iw=he in=id ji=yi mo=ro no=nb nor=nb nob=nb nno=nn ara=ar bul=bg cat=ca ces=cs cze=cs dan=da deu=de ger=de ell=el gre=el
-eng=en spa=es est=et eus=eu baq=eu fin=fi fra=fr fre=fr gle=ga heb=he hin=hi hrv=hr hun=hu ind=id isl=is ice=is ita=it
-jpn=ja kor=ko lit=lt lav=lv mkd=mk mac=mk mlt=mt nld=nl dut=nl pol=pl por=pt ron=ro rum=ro rus=ru slk=sk slo=sk slv=sl
-sqi=sq alb=sq srp=sr swe=sv tha=th tur=tr ukr=uk vie=vi zho=zh chi=zh cmn=zh
-"""  # older codes, and codes of three letters (ISO 639-2), each with the code that is used now
-_ALIASES = dict(pair.split("=") for pair in _OTHER_CODES.split())
 
 
 def normalise_tag(tag: str) -> str:
@@ -40,16 +35,6 @@ def is_tag(text: str) -> bool:
     return _TAG.fullmatch(text.strip()) is not None
 
 
-def language_of(tag: str) -> str:
-    """Return the language of a tag, without region and script.
-
-    >>> language_of("en-US"), language_of("ENG"), language_of("")
-    ('en', 'en', '')
-    """
-    language = normalise_tag(tag).partition("-")[0]
-    return _ALIASES.get(language, language)
-
-
 @lru_cache(maxsize=1024)
 def closeness(wanted: str, found: str) -> int:
     """Return how close a tag is to the wanted one.
@@ -59,10 +44,12 @@ def closeness(wanted: str, found: str) -> int:
 
     >>> closeness("en", "EN_us"), closeness("pt-BR", "pt"), closeness("en-US", "en-GB"), closeness("de", "den")
     (3, 2, 1, 0)
+    >>> closeness("zh-TW", "zh-Hant"), closeness("zh-TW", "zh-Hans")
+    (2, 1)
     """
     if not found or language_of(wanted) != language_of(found):
         return OTHER
-    ours, theirs = (set(normalise_tag(tag).split("-")[1:]) for tag in (wanted, found))
+    ours, theirs = _subtags(wanted), _subtags(found)
     if ours == theirs:
         return EQUAL
     return VARIETY if ours < theirs else GENERAL if theirs < ours else SISTER
@@ -136,8 +123,10 @@ def check_languages(corpus: HasLanguages, model_source: str, model_target: str) 
     declared, expected = (corpus.source_lang, corpus.target_lang), (model_source, model_target)
     if same_languages(declared, expected):
         return
+    sides = zip(("--source-lang", "--target-lang"), declared, expected, strict=True)
+    options = " and ".join(option for option, one, other in sides if _differ(language_of(one), language_of(other)))
     message = f"the texts are {pair_name(*declared)}, but the model translates {pair_name(*expected)}"
-    raise InputError(f"{message}; give another --model, or other --source-lang and --target-lang", path=corpus.path)
+    raise InputError(f"{message}; give another --model, or other texts (with {options})", path=corpus.path)
 
 
 def same_languages(one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -157,6 +146,14 @@ def pair_name(source: str, target: str) -> str:
 def _differ(one: str, other: str) -> bool:
     """Whether two codes are certainly two languages. Codes of three letters may be groups, such as `roa` and `mul`."""
     return len(one) == len(other) == 2 and one != other
+
+
+def _subtags(tag: str) -> set[str]:
+    """Return region, script and variant of a tag. The region of a Chinese text tells its script."""
+    found = set(normalise_tag(tag).split("-")[1:])
+    if language_of(tag) == "zh" and not found & set(_CHINESE_SCRIPTS.values()):
+        found |= {_CHINESE_SCRIPTS[region] for region in found & set(_CHINESE_SCRIPTS)}
+    return found
 
 
 def _subtag(subtag: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from mtloop.data.languages import language_of
+from mtloop.text.language_codes import ALIASES, language_of
 
 SAMPLE = 20_000  # characters
 MIN_LETTERS = 20
@@ -34,6 +34,9 @@ SCRIPTS = {
     "ARMENIAN": "hy",
 }
 """The languages that are written in a script. Languages with a choice, such as Serbian, are left out."""
+JAPANESE = ("HIRAGANA", "KATAKANA")
+LANGUAGES = frozenset(ALIASES.values()).union(*map(str.split, SCRIPTS.values()))
+"""Codes that certainly are languages."""
 
 
 def unexpected_script(texts: Iterable[str], language: str) -> str:
@@ -50,7 +53,18 @@ def unexpected_script(texts: Iterable[str], language: str) -> str:
     if letters < MIN_LETTERS or sum(counts[script] for script in expected) >= MIN_SHARE * letters:
         return ""
     main = counts.most_common(1)[0][0]
-    return "Chinese" if main == "CJK" else main.title()
+    if main in JAPANESE or main == "CJK":
+        return "Japanese" if any(counts[script] for script in JAPANESE) else "Chinese"
+    return main.title()
+
+
+def is_language(tag: str) -> bool:
+    """Whether a tag has the code of a known language: other words may have two or three letters too.
+
+    >>> is_language("it-IT"), is_language("src"), is_language("pe")
+    (True, False, False)
+    """
+    return language_of(tag) in LANGUAGES
 
 
 def _count_scripts(texts: Iterable[str]) -> Counter[str]:

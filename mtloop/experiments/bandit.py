@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mtloop.core.errors import InputError
 from mtloop.core.names import list_names
 from mtloop.core.trace import Trace
 from mtloop.core.types import JSON, Step
-from mtloop.data.languages import check_languages
+from mtloop.data import check_corpus
 from mtloop.experiments.bandit_task import BanditJob, BanditTask
 from mtloop.experiments.folders import output_folder
 from mtloop.experiments.join import ParticipantJob
+from mtloop.experiments.method_settings import GivenSettings, assign_settings
+from mtloop.experiments.options import TaskOptions
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.judges.rewards import sentence_reward
 from mtloop.methods.compatibility import check_without_references
@@ -32,7 +34,7 @@ def bandit(
     methods: str | Sequence[str] = BANDIT_METHODS,
     *,
     out: str | Path | None = None,
-    settings: Mapping[str, JSON] | Iterable[tuple[str, JSON]] = (),
+    settings: GivenSettings = (),
     model: str = "",
     smt_model: str = "",
     word_model: str = "",
@@ -41,20 +43,20 @@ def bandit(
     threads: int = 1,
     jobs: int = 2,
     runner: Runner | None = None,
-    **options: Any,
+    **options: Unpack[TaskOptions],
 ) -> BanditResults:
     """Run methods that learn from rewards on one task; existing traces in the folder `out` are resumed.
 
     `task` is a file with sources and references, a `BanditTask`, or the URL of a task on a service, which needs
     `key_file`. `settings` apply to all methods that have them; the name `METHOD:SETTING` applies to one method.
-    `oracle` is nmt-oracle, smt-oracle or the trace of a system, for the regret. `options` are the fields of
-    `BanditTask`, only for a file: target_lang, shuffle, skip, limit, held_out, blocks, reward, noise, thumbs, ...
+    `oracle` is nmt-oracle, smt-oracle or the trace of a system, for the regret. `options`, only for a file: see
+    `mtloop.experiments.options.TaskOptions`.
     """
     trained = str(oracle) if oracle in ORACLES else ""
     found = [find_method(name) for name in list_names(methods, "method")]
     found += [find_method(trained)] if trained and trained not in {method.name for method in found} else []
     models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
-    given = assign_settings(found, settings.items() if isinstance(settings, Mapping) else settings)
+    given = assign_settings(found, settings)
     check_models(found, models, lexicon_used=assign_lexicon(found, given, smt_model))
     folder, run = output_folder(out), runner or make_runner(jobs)
     oracle_trace = folder / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
@@ -111,8 +113,7 @@ def run_locally(
     task: BanditTask, configs: Sequence[LearnerConfig], out: Path, oracle: Path | None, runner: Runner
 ) -> BanditResults:
     """Run all methods on a task from a file."""
-    for config in configs:
-        check_languages(task.corpus, *config.languages)
+    check_corpus(task.corpus, [config.languages for config in configs])
     jobs = [BanditJob(task, config, out) for config in configs]
     check_oracle([job.trace for job in jobs], oracle)
     run_jobs(jobs, runner)
@@ -151,22 +152,6 @@ def run_on_service(
 def make_config(method: Method, models: Mapping[str, str], settings: Mapping[str, JSON], threads: int) -> LearnerConfig:
     """Return a method with its settings and the model of its engine."""
     return LearnerConfig.create(method.name, models.get(method.engine.option, ""), settings, threads)
-
-
-def assign_settings(methods: Sequence[Method], pairs: Iterable[tuple[str, JSON]]) -> dict[str, dict[str, JSON]]:
-    """Return settings by method: KEY for all methods that have the setting, METHOD:KEY for one method."""
-    given: dict[str, dict[str, JSON]] = {method.name: {} for method in methods}
-    for name, value in pairs:
-        owner, _, key = name.rpartition(":")  # the name of an own engine contains colons too
-        chosen = [method for method in methods if key in method.settings and owner in ("", method.name)]
-        if not chosen:
-            which = f"method {owner} is not among the methods or has no" if owner else "none of the methods has a"
-            raise InputError(f"--set {name}={value}: {which} setting {key!r}")
-        for method in chosen:
-            given[method.name][key] = value
-    for method in methods:  # a value of the wrong type raises before any run starts
-        method.settings_with(given[method.name])
-    return given
 
 
 def assign_lexicon(methods: Sequence[Method], given: Mapping[str, dict[str, JSON]], folder: str) -> bool:

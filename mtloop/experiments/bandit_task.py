@@ -18,7 +18,7 @@ from mtloop.core.protocols import Learner
 from mtloop.core.record import record
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
-from mtloop.data import Corpus, check_corpus, parse_columns, read, subset
+from mtloop.data import Corpus, parse_columns, read, subset
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rater import Rater
 from mtloop.judges.rewards import make_noise, sentence_reward
@@ -53,9 +53,8 @@ class BanditTask:
     target_lang: str = ""
 
     def check(self) -> None:
-        """Read the data and say what its reader skipped. Raise InputError if the task cannot be run."""
+        """Read the data and make the rater. Raise InputError if the task cannot be run."""
         self.stream(), self.rater()
-        check_corpus(self.corpus)
 
     @cached_property
     def corpus(self) -> Corpus:

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from mtloop.core.names import list_names
 from mtloop.core.ranges import check_at_least
 from mtloop.core.trace import Trace
+from mtloop.data import check_corpus
 from mtloop.experiments import backward_reliability
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.folders import output_folder
 from mtloop.experiments.measures import Measures
+from mtloop.experiments.method_settings import GivenSettings, assign_settings
+from mtloop.experiments.options import ExperimentOptions
 from mtloop.experiments.run import ExperimentJob
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.methods.defaults import COMPARED_METHODS
@@ -40,6 +43,7 @@ def compare(
     *,
     out: str | Path | None = None,
     metrics: str | Sequence[str] | None = None,
+    settings: GivenSettings = (),
     tokenize: str | None = None,
     spm: str | Path | None = None,
     block_words: int = 1000,
@@ -47,21 +51,24 @@ def compare(
     snapshot_every: int = 100,
     jobs: int = 2,
     runner: Runner | None = None,
-    **options: Any,
+    **options: Unpack[ExperimentOptions],
 ) -> MethodComparison:
     """Run several methods on the same stream; compare their quality and speed of learning. The first is the baseline.
 
-    `out` is the folder of the traces (None: a temporary folder); existing traces are resumed. `metrics`, `tokenize` and
-    `spm` are those of `mtloop score` (None: quality, recall where words can be counted, slope). `reliability` is the
-    number of documents on which backward reliability is measured (None: 6 if smt-adapting is compared, else 0). `jobs`
-    runs are made in parallel. `options` are the fields of `Experiment`, `beam_size` and `config`; model and beam size
-    apply to the methods that use a model.
+    `out` is the folder of the traces (None: a temporary folder); existing traces are resumed. `settings` apply to all
+    methods that have them; the name `METHOD:SETTING` applies to one method. `metrics`, `tokenize` and `spm` are those
+    of `mtloop score` (None: quality, recall where words can be counted, slope). `reliability` is the number of
+    documents on which backward reliability is measured (None: 6 if smt-adapting is compared, else 0). `jobs` runs are
+    made in parallel. `options`: see `mtloop.experiments.options.ExperimentOptions`; model and beam size apply to the
+    methods that use a model.
     """
     check_at_least(1, snapshot_every=snapshot_every)
-    experiments = make_experiments(methods, data=data, **options)
+    experiments = make_experiments(methods, settings, data=data, **options)
     first = next(iter(experiments.values()))
-    first.check_data()
-    measures = make_measures(metrics, first.language, tokenize, spm, block_words)
+    check_corpus(first.corpus, [experiment.learner_config.languages for experiment in experiments.values()])
+    first.stream()
+    language = next((one.language for one in experiments.values() if one.language), None)
+    measures = make_measures(metrics, language, tokenize, spm, block_words)
     if reliability:
         backward_reliability.check_documents(first, reliability)
     folder = output_folder(out)
@@ -74,10 +81,24 @@ def compare(
     return MethodComparison(traces, measures, measured)
 
 
-def make_experiments(methods: str | Sequence[str], **options: Any) -> dict[str, Experiment]:
-    """Return the experiment of each method. Raise InputError for a wrong name, setting or schedule."""
+def make_experiments(
+    methods: str | Sequence[str], settings: GivenSettings = (), config: str | Path | None = None, **options: Any
+) -> dict[str, Experiment]:
+    """Return the experiment of each method. Raise InputError for a wrong name, setting or schedule.
+
+    The settings in the file `config` apply to all methods that have them, like `settings`, which take precedence.
+    """
     found = {method.name: method for method in map(find_method, list_names(methods, "method"))}
-    return {name: Experiment.create(method=name, **_applicable(method, options)) for name, method in found.items()}
+    fields = Experiment.read_fields(Path(config)) if config else {}
+    in_file = assign_settings(list(found.values()), fields.pop("settings", {}))
+    given = assign_settings(list(found.values()), settings)
+    fields = {**fields, **{name: value for name, value in options.items() if value is not None}, "method": None}
+    return {
+        name: Experiment.create(
+            **_applicable(method, fields) | {"method": name, "settings": in_file[name] | given[name]}
+        )
+        for name, method in found.items()
+    }
 
 
 def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +108,11 @@ def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_measures(
-    names: str | Sequence[str] | None, language: str, tokenize: str | None, spm: str | Path | None, block_words: int
+    names: str | Sequence[str] | None,
+    language: str | None,
+    tokenize: str | None,
+    spm: str | Path | None,
+    block_words: int,
 ) -> Measures:
     """Return the metrics to compute. Raise InputError for a wrong name or option, before the runs."""
     subwords, listed = None if spm is None else Path(spm), None if names is None else list_names(names, "metric")

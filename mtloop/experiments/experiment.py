@@ -126,13 +126,13 @@ class Experiment:
 
     def check_data(self) -> None:
         """Read the data and say what its reader skipped. Raise InputError if the data does not fit the model."""
-        check_corpus(self.corpus, *self.learner_config.languages)
+        check_corpus(self.corpus, [self.learner_config.languages])
         self.stream()
 
     @property
-    def language(self) -> str:
-        """The target language, for scores: the given one, that of the data, that of the model, or else German."""
-        return self.target_lang or self.corpus.target_lang or self.learner_config.languages[1] or "de"
+    def language(self) -> str | None:
+        """The target language, for scores: the given one, that of the data, or that of the model; None: unknown."""
+        return self.target_lang or self.corpus.target_lang or self.learner_config.languages[1] or None
 
     def stream(self) -> list[tuple[Segment, Truth]]:
         """The segments of the data after `shuffle`, `skip`, `distinct` and `limit`, in this order."""

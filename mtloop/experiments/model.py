@@ -154,7 +154,7 @@ def choose_fixed_tensors(
     from mtloop.nmt.engine.model_languages import model_languages
 
     corpus, folder = read(data, source_lang=source_lang, target_lang=target_lang), find_model(model)
-    check_corpus(corpus, *model_languages(folder))
+    check_corpus(corpus, [model_languages(folder)])
     base = Marian.load(folder)
     names = choose_tensors(base, list(take(corpus, limit)), PostEditor(), budget)
     choice = TensorChoice(Path(data).name, limit, budget, base.weights.fingerprint, names)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from mtloop.core.errors import InputError, UnknownName
-from mtloop.core.ranges import check_at_least
+from annotated_types import Ge
+
+from mtloop.core.errors import InputError
 from mtloop.report.selection_charts import plotted_iterations
 from mtloop.selection.gold_comparison import Gold, evaluate_checkpoints, measure_effort
 from mtloop.selection.policies.registry import make_policy
@@ -22,17 +23,15 @@ class ReplayOptions:
     """`orders`: shuffle the segments in each run ("each"), or once for all runs ("one"), as in the paper."""
 
     missing: str = "zero"
-    decimals: int = 2
-    runs: int = 10
-    seed: int = 1
+    decimals: Annotated[int, Ge(0)] = 2
+    runs: Annotated[int, Ge(1)] = 10
+    seed: Annotated[int, Ge(0)] = 1
     orders: Orders = "each"
     checkpoints: Sequence[int | str] = (10, 50, 100, 500, 1000, "end")
 
     def __post_init__(self) -> None:
-        check_at_least(1, runs=self.runs)
-        check_at_least(0, decimals=self.decimals, seed=self.seed)
-        if self.orders not in get_args(Orders):
-            raise UnknownName("order of the segments", self.orders, get_args(Orders))
+        if isinstance(self.checkpoints, str) or not isinstance(self.checkpoints, Sequence):
+            raise InputError(f"checkpoints is {self.checkpoints!r}; expected a list")
         self.iterations(1)  # raises InputError for a wrong checkpoint
 
     def iterations(self, size: int) -> list[int]:

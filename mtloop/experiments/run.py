@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
@@ -22,6 +22,7 @@ from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.experiment_toml import to_toml
 from mtloop.experiments.folders import output_folder
 from mtloop.experiments.measures import Measures
+from mtloop.experiments.options import ExperimentOptions
 from mtloop.experiments.running_scores import with_progress
 from mtloop.experiments.score import EvaluationResult
 from mtloop.judges import PostEditor
@@ -33,22 +34,22 @@ def run(
     data: str | Path | None = None,
     method: str | None = None,
     *,
+    settings: Mapping[str, JSON] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     stop_after: int | None = None,
     snapshot_every: int = 100,
-    **options: Any,
+    **options: Unpack[ExperimentOptions],
 ) -> RunResult:
     """Translate a stream, learn from each correction, and record every step in a trace.
 
-    `out` is the file of the trace (None: a temporary file). `resume` continues an existing trace. `options` are the
-    fields of `Experiment` (model, settings, delta, columns, skip, limit, shuffle, schedule, ...), `beam_size` and
-    `config`, a TOML file with such fields.
+    `settings` are those of the method. `out` is the file of the trace (None: a temporary file); `resume` continues an
+    existing trace. `options`: see `mtloop.experiments.options.ExperimentOptions`.
     """
     check_at_least(1, snapshot_every=snapshot_every, **({} if stop_after is None else {"stop_after": stop_after}))
     trace = Path(out) if out is not None else output_folder() / "run.jsonl"
     check_output(trace, resume=resume)
-    experiment = Experiment.create(data, method=method, **options)
+    experiment = Experiment.create(data, method=method, settings=settings, **options)
     if experiment.delta and Path(experiment.delta).is_relative_to(trace.with_name(f"{trace.stem}.state")):
         raise InputError("this run would overwrite the snapshots in --delta; choose another name", path=trace)
     experiment.check_data()

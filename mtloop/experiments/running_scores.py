@@ -12,7 +12,7 @@ from mtloop.metrics.adaptation import Recall
 from mtloop.metrics.base import Additive, Array
 from mtloop.metrics.quality import BLEU, ChrF
 from mtloop.metrics.titles import title
-from mtloop.text.stopwords import StopWords
+from mtloop.text.stopwords import StopWords, has_stopwords
 from mtloop.text.tokenisers import DEFAULT, tokeniser_name
 from mtloop.text.units import ContentWords
 
@@ -20,9 +20,12 @@ REFRESH_EVERY = 10  # steps between two updates of the displayed scores
 
 
 class RunningScores:
-    """BLEU, R0 and R1 of the steps so far; for languages that BLEU needs a tokeniser for, chrF, which needs none."""
+    """BLEU, R0 and R1 of the steps so far; chrF, which needs no words, if the language is unknown or has no spaces.
 
-    def __init__(self, language: str) -> None:
+    R0 and R1 are left out if there is no stop list for the language.
+    """
+
+    def __init__(self, language: str | None) -> None:
         self._rows = list(_row_counters(language))
         self._sums: list[Array] = []
 
@@ -37,19 +40,22 @@ class RunningScores:
         return " ".join(f"{title(metric.name)} {metric.aggregate(sums[None])[0]:.1f}" for metric, sums in values)
 
 
-def _row_counters(language: str) -> Iterator[tuple[Additive, Callable[[Step], Any]]]:
+def _row_counters(language: str | None) -> Iterator[tuple[Additive, Callable[[Step], Any]]]:
     """Yield the metrics, each with the function that computes the row of a step."""
-    if tokeniser_name(language) != DEFAULT:
+    if language is None or tokeniser_name(language) != DEFAULT:
         chrf = ChrF()
         yield chrf, lambda step: chrf.rows([step])[0]
         return
-    bleu, units = BLEU(), ContentWords(language, StopWords.of_language(language))
+    bleu = BLEU()
     yield bleu, lambda step: bleu.rows([step])[0]
+    if not has_stopwords(language):
+        return
+    units = ContentWords(language, StopWords.of_language(language))
     for recall in (Recall(units, {0}), Recall(units, {1})):
         yield recall, recall.make_row_counter()
 
 
-def with_progress(steps: Iterable[Step], total: int, name: str, language: str) -> Iterator[Step]:
+def with_progress(steps: Iterable[Step], total: int, name: str, language: str | None) -> Iterator[Step]:
     """Yield the steps; show a progress bar with running scores if stderr is a terminal."""
     from tqdm import tqdm
 

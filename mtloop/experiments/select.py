@@ -7,13 +7,13 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError
 from mtloop.core.names import list_names
-from mtloop.core.ranges import check_at_least
 from mtloop.data import Ratings
 from mtloop.experiments.replay_plan import Orders, ReplayOptions, ReplayPlan
 from mtloop.experiments.selection_result import SelectionResult
 from mtloop.report.picture import check_drawing
 from mtloop.selection.policies.registry import check_spec, has_stopping_rule
 from mtloop.selection.replay_input import ReplayInput
+from mtloop.text.settings_files import check_settings
 
 
 def select(
@@ -42,21 +42,19 @@ def select(
 
     `ratings` is a file, or what `mtloop.data.read_ratings` returns. A policy is a name with settings, such as
     `race:top=1`. `missing` replaces missing ratings: zero, average, metric or skip. `orders`: shuffle the segments in
-    each run ("each"), or once for all runs ("one"). Up to `tie` points of 100 below the gold top, a system is right
-    within the tie. `out` is a folder for charts and traces. The options of `mtloop select` have the same names.
+    each run ("each"), or once for all runs ("one"). Up to `tie` points of 100 below the lowest of the gold top 3, a
+    system is right within the tie. `out` is a folder for charts and traces. The options of `mtloop select` have the
+    same names.
     """
     specs = _specs(policies)
-    options = ReplayOptions(
-        missing=missing, decimals=decimals, runs=runs, seed=seed, orders=orders, checkpoints=checkpoints
-    )
-    check_at_least(0, tie=tie)
-    _check_folder(out)
-    replay_input = ReplayInput(
-        ratings if isinstance(ratings, Ratings) else Path(ratings),
-        metric_scores=_path(metric_scores),
+    replayed = {"missing": missing, "decimals": decimals, "runs": runs, "seed": seed, "orders": orders}
+    options = ReplayOptions(**check_settings(ReplayOptions, replayed), checkpoints=checkpoints)
+    replay_input = _input(
+        ratings,
+        metric_scores=metric_scores,
         metric=metric,
         metric_map=metric_map,
-        gold=_path(gold),
+        gold=gold,
         gold_column=gold_column,
         exclude=exclude,
         scale=scale,
@@ -64,6 +62,7 @@ def select(
         language_pair=language_pair,
         tie=tie,
     )
+    _check_folder(out)
     recording, ranking, notes = replay_input.read()
     plan = ReplayPlan(recording, ranking, options, "" if isinstance(ratings, Ratings) else Path(ratings).name)
     results = tuple(plan.result(spec, trace=out is not None) for spec in specs)
@@ -81,17 +80,21 @@ def _specs(policies: str | Sequence[str]) -> list[str]:
     return specs
 
 
+def _input(ratings: str | Path | Ratings, **options: object) -> ReplayInput:
+    """The input of the replay; raise InputError if an option has a wrong type."""
+    given = options if isinstance(ratings, Ratings) else {"ratings": ratings, **options}
+    return ReplayInput(**{"ratings": ratings} | check_settings(ReplayInput, given, types={"ratings": Path}))
+
+
 def _check_folder(out: str | Path | None) -> None:
     """Raise an error before the work begins if charts cannot be written."""
     if out is None:
         return
+    if not isinstance(out, str | Path):
+        raise InputError(f"out is {out!r}; expected the name of a folder")
     if Path(out).exists() and not Path(out).is_dir():
         raise InputError("is a file, not a folder to write to", path=out)
     check_drawing()
-
-
-def _path(path: str | Path | None) -> Path | None:
-    return None if path is None else Path(path)
 
 
 def _warnings(specs: Sequence[str], missing: str) -> list[str]:

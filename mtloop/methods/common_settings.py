@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypeAlias
 
 LearningRate: TypeAlias = Annotated[float, "Learning rate of SGD."]
+OptimiserRate: TypeAlias = Annotated[float, "Learning rate of the optimiser."]
 DefaultLearningRate: TypeAlias = Annotated[float, "Learning rate (0: the default of the scope and optimiser)."]
 BiasLearningRate: TypeAlias = Annotated[float, "Learning rate of the output bias (0: no output bias)."]
 GradientClipping: TypeAlias = Annotated[

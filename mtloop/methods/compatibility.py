@@ -9,7 +9,7 @@ from mtloop.core.types import Feedback, PostEdit, Reward, feedback_words
 from mtloop.methods.method import Method
 
 FEEDBACK_SOURCES: dict[type[Feedback], str] = {
-    PostEdit: "a run gives only post-edits; use mtloop bandit",
+    PostEdit: "here it would get only post-edits; use mtloop bandit",
     Reward: "a task gives only rewards; "
     "take a method that does not learn (baseline, copy-source) or one that learns from rewards",
 }

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from mtloop.core.types import feedback_words
 from mtloop.methods.method import Method
-from mtloop.methods.registry import METHODS, plugins
+from mtloop.methods.registry import all_methods
 from mtloop.methods.setting import Setting
 from mtloop.report.table import Table
 
@@ -17,7 +17,7 @@ SUMMARY_WIDTH = 72
 
 def method_table() -> Table:
     """Return the name, the summary, the feedback and the engine of every method."""
-    known = (METHODS | plugins()).values()
+    known = all_methods().values()
     cells = [[one.name, learns_from(one), one.engine.name, _shorten(one.summary)] for one in known]
     notes = [
         "Parts combine with +: a scope (bias full top fixed lasso lora) with memory and copy, such as lasso+memory.",

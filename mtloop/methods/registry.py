@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from mtloop.core.errors import UnknownName
+from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.log import logger
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
 from mtloop.methods.copy_source import CopySource
@@ -16,7 +17,7 @@ from mtloop.methods.method import Method
 from mtloop.methods.neural import EXTRAS, NEURAL_METHODS, SCOPES, canonical_name, is_combination, neural_method
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 from mtloop.methods.oracles import INFORMED_METHODS
-from mtloop.methods.own import is_own_engine, method_of_plugin, own_method
+from mtloop.methods.own import is_own_engine, method_of_plugin, own_method, plugin_title
 from mtloop.methods.statistical import SMT_METHODS
 from mtloop.methods.statistical_bandits import STATISTICAL_BANDITS
 from mtloop.methods.word_level import WORD_METHODS
@@ -43,18 +44,17 @@ def find_method(name: str) -> Method:
     """
     if is_own_engine(name):
         return own_method(name)
-    name = canonical_name(name)
-    if name in METHODS:  # before any plugin is imported: a broken one does not disturb these
+    name, points = canonical_name(name), plugin_points()
+    if name in points:  # only this plugin is imported: a broken one does not disturb the others
+        return method_of_plugin(points[name])
+    if name in METHODS:
         return METHODS[name]
     if is_combination(name.split("+")):
         return neural_method(name)
-    known = METHODS | plugins()
-    if name in known:
-        return known[name]
     parts = [*SCOPES, *EXTRAS]
     if wrong := [part for part in name.split("+") if "+" in name and part not in parts]:
         raise UnknownName("part of a method", wrong[0], parts)
-    raise UnknownName("method", name, known, hint="parts combine with +, for example lasso+memory+copy")
+    raise UnknownName("method", name, [*METHODS, *points], hint="parts combine with +, for example lasso+memory+copy")
 
 
 def make_learner(method: str, model: Any = None, settings: Mapping[str, JSON] | None = None) -> Learner:
@@ -71,7 +71,32 @@ def settings_of(method: str, given: Mapping[str, JSON] | None = None) -> dict[st
     return find_method(method).settings_with(given)
 
 
+def all_methods() -> dict[str, Method]:
+    """Return every method by name, as `find_method` finds it, without the combinations of parts that have no record."""
+    return METHODS | plugins()
+
+
 @cache
 def plugins() -> dict[str, Method]:
-    """Return the methods that other packages register, by name."""
-    return {point.name: method_of_plugin(point) for point in entry_points(group=GROUP)}
+    """Return the methods of other packages by name. One that is broken is left out, with a warning."""
+    found = {}
+    for name in plugin_points():
+        try:
+            found[name] = find_method(name)
+        except InputError as error:
+            logger.warning("%s", error)
+    return found
+
+
+@cache
+def plugin_points() -> dict[str, EntryPoint]:
+    """Return the entry points of other packages by name. One whose name is taken is ignored, with a warning."""
+    points: dict[str, EntryPoint] = {}
+    for point in entry_points(group=GROUP):
+        if point.name in METHODS or is_own_engine(point.name) or is_combination(point.name.split("+")):
+            logger.warning("%s is ignored: mtloop uses this name itself", plugin_title(point))
+        elif point.name in points:
+            logger.warning("%s is ignored: another package registers the same name", plugin_title(point))
+        else:
+            points[point.name] = point
+    return points

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from mtloop.core.protocols import Learner
 from mtloop.core.ranges import check_above, check_at_least
 from mtloop.core.types import Reward
-from mtloop.methods.common_settings import LearningRate, NBestSize, PerturbationScale, RidgePenalty, Seed, Temperature
+from mtloop.methods.common_settings import NBestSize, OptimiserRate, PerturbationScale, RidgePenalty, Seed, Temperature
 from mtloop.methods.engines import SMT_BANDIT
 from mtloop.methods.method import PAPER_2017, Method
 
@@ -23,7 +23,7 @@ def smt_el_cv(
     model: BackgroundModel,
     *,
     optimiser: Annotated[Literal["adam", "adadelta"], "Optimiser of the weights."] = "adam",
-    learning_rate: LearningRate = 1e-3,
+    learning_rate: OptimiserRate = 1e-3,
     nbest_size: NBestSize = 50,
     temperature: Temperature = 1.0,
     seed: Seed = 1,
@@ -35,7 +35,7 @@ def smt_el_cv(
 def smt_el_cv_adam(
     model: BackgroundModel,
     *,
-    learning_rate: LearningRate = 1e-3,
+    learning_rate: OptimiserRate = 1e-3,
     nbest_size: NBestSize = 50,
     temperature: Temperature = 1.0,
     seed: Seed = 1,
@@ -54,7 +54,7 @@ def smt_el_cv_adadelta(
 def smt_szo_cv_adam(
     model: BackgroundModel,
     *,
-    learning_rate: LearningRate = 1e-3,
+    learning_rate: OptimiserRate = 1e-3,
     perturbation_scale: PerturbationScale = 0.1,
     seed: Seed = 1,
 ) -> Learner:

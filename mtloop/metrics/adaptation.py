@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from mtloop.core.types import Step
-from mtloop.metrics.base import Array, Ratio, references
+from mtloop.metrics.base import Array, Ratio, first_reference, has_several_references, references
 from mtloop.text.units import Units
 
 
@@ -35,14 +35,16 @@ class Recall(Ratio):
         """Words in `seen` (for example, those of the training data) are not counted; None counts all words."""
         self.units, self.ks, self.seen = units, frozenset(ks), seen
         self.name = recall_name(self.ks)
+        self._first_of_several = False
 
     @property
     def signature(self) -> str:
         ks = "+".join(map(str, sorted(self.ks)))
         novel = "all" if self.seen is None else f"novel[{len(self.seen)}]"
-        return f"k:{ks}|{self.units.signature}|words:{novel}"
+        return f"{first_reference(self._first_of_several)}k:{ks}|{self.units.signature}|words:{novel}"
 
     def rows(self, steps: Sequence[Step]) -> Array:
+        self._first_of_several = has_several_references(steps)
         count_row = self.make_row_counter()
         return np.array([count_row(step) for step in steps], dtype=float).reshape(-1, 2)
 

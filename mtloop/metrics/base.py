@@ -84,3 +84,13 @@ def references(steps: Sequence[Step]) -> list[tuple[str, ...]]:
             segment = step.proposal.segment.id
             raise InputError(f"segment {segment!r} has neither a reference nor a post-edit; give one with --ref")
     return all_references
+
+
+def has_several_references(steps: Sequence[Step]) -> bool:
+    """Return whether any step has more than one reference."""
+    return any(len(step.references) > 1 for step in steps)
+
+
+def first_reference(of_several: bool) -> str:
+    """Return the part of a signature that says: only the first of several references counts."""
+    return "refs:first|" if of_several else ""

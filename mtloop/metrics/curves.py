@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,10 @@ class BlockWords:
         named = {"source": self.source, "reference": self.reference}
         parts = [f"{side}:{tokeniser.signature}" for side, tokeniser in named.items() if tokeniser]
         return f"[{','.join(parts)}]" if parts else ""
+
+    def of_stream(self, steps: Sequence[Step]) -> BlockWords:
+        """Return only the tokeniser of the side that is counted: the source, or else the reference."""
+        return replace(self, reference=None) if has_source(steps) else replace(self, source=None)
 
     def text(self, steps: Sequence[Step]) -> Callable[[Step], str]:
         """Return the function that gives the text of a step, with spaces: the source, or else the reference."""

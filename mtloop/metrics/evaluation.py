@@ -57,6 +57,8 @@ def _check_same_stream(one: str, steps: Sequence[Step], other: str, others: Sequ
 class Evaluation:
     """`systems` maps names to the steps of their traces; all systems must have seen the same stream.
 
+    `warnings` are sentences about these scores, for a report.
+
     >>> from mtloop.metrics import BLEU
     >>> from mtloop.core import Proposal, Segment, Step, Truth
     >>> step = Step(0, Proposal(Segment("1", "Save"), "Speichern"), truth=Truth(("Speichern",)))
@@ -70,6 +72,7 @@ class Evaluation:
     resamples: int = 1000
     seed: int = 1
     counting: curves.BlockWords = field(default_factory=curves.BlockWords)
+    warnings: Sequence[str] = ()
     _rows: dict[tuple[str, int], Array] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -97,8 +100,9 @@ class Evaluation:
     def score(self, system: str, metric: Metric) -> Score:
         if isinstance(metric, Slope):
             ends = self.block_ends(metric.words)
-            skipped = curves.count_blocks_without_model(self.systems[system], ends)
-            return metric.score_rows(self.rows(system, metric.metric), ends, skipped)
+            steps = self.systems[system]
+            skipped = curves.count_blocks_without_model(steps, ends)
+            return metric.of_stream(steps).score_rows(self.rows(system, metric.metric), ends, skipped)
         if isinstance(metric, Additive):
             return metric.score_rows(self.rows(system, metric))
         return metric.score(self.systems[system])
@@ -146,7 +150,7 @@ class Evaluation:
             try:
                 self._rows[key] = metric.rows(self.systems[system])
             except InputError as error:
-                raise InputError(f"{system}: {error}") from error
+                raise InputError(f"system {system!r}: {error}") from error
         return self._rows[key]
 
     @cached_property

@@ -25,7 +25,7 @@ from mtloop.metrics.slope import Model, Slope
 from mtloop.text.files import read_lines
 from mtloop.text.moses import Truecaser
 from mtloop.text.seen_words import SeenWords
-from mtloop.text.stopwords import StopWords
+from mtloop.text.stopwords import StopWords, has_stopwords
 from mtloop.text.tokenisers import DEFAULT, Tokeniser, load_tokeniser, tokeniser_name, word_tokeniser_name
 from mtloop.text.units import ContentWords, Subwords, Units
 
@@ -116,7 +116,12 @@ class MetricOptions:
         """Whether the options are sufficient to find content words or subwords."""
         if self.spm is not None:
             return True
-        return self.has_spaces and (self.language is not None or self.stopwords is not None)
+        return self.has_spaces and (self.stopwords is not None or bool(self.language and has_stopwords(self.language)))
+
+    @property
+    def lacks_stopwords(self) -> bool:
+        """Whether content words cannot be found only because there is no stop list for the language."""
+        return self.language is not None and self.has_spaces and not self.can_count_words
 
     @property
     def _language(self) -> str:

@@ -11,7 +11,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.loop import Schedule, run
 from mtloop.core.protocols import Judge, Learner, Stream
 from mtloop.core.types import Score, Segment, Step, Truth
-from mtloop.metrics.base import Additive, Array, Ratio, hypotheses, references
+from mtloop.metrics.base import Additive, Array, Ratio, first_reference, has_several_references, hypotheses, references
 from mtloop.text.units import Units
 
 
@@ -106,12 +106,14 @@ class RepeatedErrors(Ratio):
 
     def __init__(self, units: Units) -> None:
         self.units = units
+        self._first_of_several = False
 
     @property
     def signature(self) -> str:
-        return f"corrected:once|{self.units.signature}"
+        return f"{first_reference(self._first_of_several)}corrected:once|{self.units.signature}"
 
     def rows(self, steps: Sequence[Step]) -> Array:
+        self._first_of_several = has_several_references(steps)
         corrected: set[str] = set()
         counts = []
         for hypothesis, (target, *_) in zip(hypotheses(steps), references(steps), strict=True):

@@ -84,9 +84,15 @@ class Slope:
         parts = f"model:{self.model}|errors:{errors}|block:{block}|bs:{self.resamples}|seed:{self.seed}"
         return f"{parts}|{self.metric.signature}"
 
+    def of_stream(self, steps: Sequence[Step]) -> Slope:
+        """Return the slope whose signature names only the tokeniser that counts the words of this stream."""
+        counting = self.counting.of_stream(steps)
+        return Slope(self.metric, self.model, self.words, self.resamples, self.seed, counting)
+
     def score(self, steps: Sequence[Step]) -> Score:
         ends = block_ends(steps, self.words, self.counting)
-        return self.score_rows(self.metric.rows(steps), ends, count_blocks_without_model(steps, ends))
+        skipped = count_blocks_without_model(steps, ends)
+        return self.of_stream(steps).score_rows(self.metric.rows(steps), ends, skipped)
 
     def score_rows(self, rows: Array, ends: NDArray[np.intp], skipped: int = 0) -> Score:
         """Return the slope of precomputed rows, its 95 % interval and a verdict, without the first `skipped` blocks."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mtloop.core.plural import pluralise
 from mtloop.core.types import JSON
+from mtloop.report.stop_sentence import describe_stop
 from mtloop.report.table import Table
 from mtloop.selection.rating_campaign import CampaignStatus
 
@@ -53,8 +54,7 @@ def verdict_line(status: CampaignStatus) -> str:
     if stop is None:
         undecided = pluralise(len(status.undecided), "system")
         return f"not decided yet after {pluralise(status.total, 'rating')}; {undecided} still undecided"
-    best = f"stop: with {100 * stop.confidence:g} % confidence the top {len(stop.best)} are {', '.join(stop.best)}"
-    return f"{best} (none of them worse than another by more than {pluralise(100 * stop.within, 'point')})"
+    return f"stop: {describe_stop(stop, stop.best)}"
 
 
 def _system_json(status: CampaignStatus, name: str) -> dict[str, JSON]:

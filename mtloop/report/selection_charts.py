@@ -19,7 +19,7 @@ def weights_chart(result: PolicyResult) -> Chart:
     x = np.array(history.kept, dtype=float)
     mean = history.weights.mean(axis=1)
     low, high = np.percentile(history.weights, [10, 90], axis=1)
-    best = result.gold.best
+    best = result.gold.first(result.gold.top)
     series = tuple(
         Series(name, x, mean[:, i], i + 1, band=Band(low[:, i], high[:, i]), note="gold" if name in best else "")
         for i, name in enumerate(history.systems)

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mtloop.core.plural import pluralise
+from mtloop.core.protocols import Stop
 from mtloop.core.types import JSON
+from mtloop.report.stop_sentence import describe_stop
 from mtloop.report.table import Table
 from mtloop.selection.gold_comparison import Gold
 from mtloop.selection.policy_result import PolicyResult
@@ -21,8 +23,8 @@ def effort_table(results: Sequence[PolicyResult]) -> Table:
         _effort_headers(gold.top),
         [_effort_cells(result) for result in results],
         [_effort_record(result) for result in results],
-        title=f"gold: {', '.join(gold.best)}; {total:,} ratings",
-        notes=[_tie_note(gold), *(note for result in results for note in _notes(result))],
+        title=f"gold: {_gold_top(gold)}; {total:,} ratings",
+        notes=[*_table_notes(results[0]), *(note for result in results for note in _notes(result))],
     )
 
 
@@ -42,7 +44,7 @@ def checkpoint_table(results: Sequence[PolicyResult]) -> Table:
 def _effort_headers(top: int) -> tuple[str, ...]:
     settle = ("to settle\nexactly", "to settle\nwithin\ntie")
     final, stops = ([f"{kind}\nexactly\nright", f"{kind}\nwithin\ntie"] for kind in (f"final top {top}", "stops"))
-    return ("policy", "runs", "distinct", "ratings\n(median)", *settle, *final, "stopped", *stops)
+    return ("policy", "runs", "distinct", "ratings\n(median)", *settle, *final, "stopped\nearly", *stops)
 
 
 def _effort_cells(result: PolicyResult) -> list[str]:
@@ -76,29 +78,41 @@ def _checkpoint_record(result: PolicyResult) -> dict[str, JSON]:
     }
 
 
-def _tie_note(gold: Gold) -> str:
-    points = pluralise(gold.tie, "point")
-    return f"within tie: a system also counts as right if its raw score is at most {points} below the gold top"
+def _gold_top(gold: Gold) -> str:
+    return ", ".join(gold.best) + (f" (equal: {', '.join(gold.equal)})" if gold.equal else "")
+
+
+def _table_notes(result: PolicyResult) -> Iterator[str]:
+    gold, systems = result.gold, result.history.systems
+    if gold.equal:
+        yield f"equal: same gold score as {gold.best[-1]}; any of these systems is exactly right in its place"
+    lowest = f"{pluralise(gold.tie, 'point')} below the lowest of the gold top {gold.top}"
+    yield f"within tie: a system also counts as right if its raw score is at most {lowest}"
+    if len(systems) <= gold.top:
+        yield f"nothing to find: the top {gold.top} has a place for every system ({len(systems)})"
 
 
 def _notes(result: PolicyResult) -> Iterator[str]:
     if result.distinct_runs < result.runs:
         runs = f"{pluralise(result.runs, 'run')}, {result.distinct_runs} distinct"
         yield f"{result.policy}: {runs}; equal runs are one piece of evidence"
-    if stop := _most_frequent_stop(result):
-        yield f"{result.policy}: {stop}"
+    stops = [stop[1] for stop in result.stops if stop is not None]
+    if stops:
+        yield f"{result.policy}: {_early_stops(result, stops)}"
+    if late := sum(stop is not None for stop in result.history.stops) - len(stops):
+        runs = f"{late} of {pluralise(result.runs, 'run')}"
+        yield f"{result.policy}: {runs} had an answer only after all ratings were read; this is not an early stop"
 
 
-def _most_frequent_stop(result: PolicyResult) -> str:
-    """The most frequent stopping decision of the runs, as one sentence; empty if no run stopped."""
-    stops = [stop[1] for stop in result.history.stops if stop is not None]
-    if not stops:
-        return ""
+def _early_stops(result: PolicyResult, stops: Sequence[Stop]) -> str:
+    """How many runs stopped early, and their most frequent answer, as one sentence."""
     answers = [tuple(sorted(stop.best)) for stop in stops]
     common = max(set(answers), key=lambda answer: (answers.count(answer), answer))
     first = next(stop for stop in stops if tuple(sorted(stop.best)) == common)
-    ratings = np.median(result.effort.stopped) if result.effort.stopped else result.effort.total
-    sure = f"with {100 * first.confidence:g} % confidence the top {len(common)} are {', '.join(first.best)}"
-    within = f"none of them worse than another system by more than {pluralise(100 * first.within, 'point')}"
-    often = f"{answers.count(common)} of {len(stops)} stops"
-    return f"stop after {ratings:.0f} ratings: {sure} ({within}; {often})"
+    if len(common) == len(result.history.systems):
+        return f"needs no ratings: its top has a place for every system ({len(common)})"
+    runs = f"{len(stops)} of {pluralise(result.runs, 'run')} stopped before all ratings were read"
+    often = f"{answers.count(common)} of {pluralise(len(stops), 'stop')}"
+    best = [name for name in dict.fromkeys([*result.gold.ranking, *common]) if name in common]
+    answer = f"most frequent answer ({often}): {describe_stop(first, best)}"
+    return f"{runs}, after {np.median(result.effort.stopped):.0f} ratings (median); {answer}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mtloop.core.errors import InputError
+from mtloop.core.protocols import Stop
 from mtloop.core.types import JSON
 from mtloop.metrics.ranking import converged_at, rank, top_n_overlap, within_tie
 from mtloop.selection.policies.batch_policy import Array, Indices, Mask
@@ -18,8 +20,9 @@ from mtloop.selection.replay import History
 class Gold:
     """The ranking to find: `scores` define it, and the `raw` scores (0-100) define ties.
 
-    n chosen systems are exactly right if they are the first n of the gold ranking, in any order. They are right within
-    the tie if each of the others among them has a raw score at most `tie` below the lowest raw score of the first n.
+    n chosen systems are exactly right if no other system has a higher gold score than one of them: the first n of the
+    gold ranking, in any order, and any of several systems with the same score as the n-th. They are right within the
+    tie if each of the others among them has a raw score at most `tie` below the lowest raw score of these systems.
     """
 
     scores: dict[str, float]
@@ -39,21 +42,39 @@ class Gold:
     def best(self) -> list[str]:
         return self.ranking[: self.top]
 
+    @property
+    def equal(self) -> list[str]:
+        """The systems that are not in `best` only because of their names: their score is that of its last system."""
+        return self.first(self.top)[self.top :]
+
+    def first(self, n: int) -> list[str]:
+        """The first n systems of the gold ranking, and all others with the same score as the n-th."""
+        lowest = self.scores[self.ranking[:n][-1]]
+        return [name for name in self.ranking if self.scores[name] >= lowest]
+
     def is_exactly_right(self, chosen: Sequence[str]) -> bool:
-        """Whether the chosen systems are the first of the gold ranking, in any order."""
-        return set(chosen) >= set(self.ranking[: len(chosen)])  # more than these only if the ranking is shorter
+        """Whether no other system has a higher gold score than a chosen one."""
+        return self.found(chosen) == min(len(chosen), len(self.scores))
 
     def is_right_within_tie(self, chosen: Sequence[str]) -> bool:
         """Whether every chosen system is among the first of the gold ranking, or ties with them."""
-        first = self.ranking[: len(chosen)]
-        return self.is_exactly_right(chosen) or within_tie(chosen, first, self.raw, self.tie)
+        return self.is_exactly_right(chosen) or within_tie(chosen, self.first(len(chosen)), self.raw, self.tie)
 
-    def is_in_top(self, system: str, *, ties: bool = False) -> bool:
-        """Whether a system is in the gold top, or ties with it (`ties`)."""
-        return within_tie([system], self.best, self.raw, self.tie) if ties else system in self.best
+    def is_in_top_within_tie(self, system: str) -> bool:
+        """Whether a system is in the gold top, or ties with it."""
+        return within_tie([system], self.first(self.top), self.raw, self.tie)
+
+    def found(self, chosen: Sequence[str]) -> int:
+        """How many of n chosen systems are among the first n of the gold ranking."""
+        return len(set(chosen) & set(self._ranking_for(chosen)[: len(chosen)]))
 
     def overlap(self, ranking: Sequence[str], n: int) -> float:
-        return top_n_overlap(ranking, self.ranking, min(n, len(self.scores)))
+        n = min(n, len(self.scores))
+        return top_n_overlap(ranking, self._ranking_for(ranking[:n]), n)
+
+    def _ranking_for(self, chosen: Sequence[str]) -> list[str]:
+        """The gold ranking; of systems with equal scores, the chosen ones come first."""
+        return sorted(self.ranking, key=lambda name: (-self.scores[name], name not in chosen))
 
 
 @dataclass(frozen=True)
@@ -74,9 +95,9 @@ class Effort:
     """The ratings that single runs needed, out of `total`, and whether their answers were right.
 
     `settled_exactly` is the number of ratings after which the top stayed exactly right; it is `total` for a run that
-    never settled. `stopped` holds the ratings at the stop, for the runs that stopped early; `stops_exactly_right` tells
-    whether their answers were right. `final_exactly_right` is about the top of every run after its last rating. The
-    fields that end in `within_tie` count ties as right.
+    never settled. `stopped` holds the ratings at the stop, for the runs that stopped before all ratings were read;
+    `stops_exactly_right` tells whether their answers were right. `final_exactly_right` is about the top of every run
+    after its last rating. The fields that end in `within_tie` count ties as right.
     """
 
     ratings: tuple[int, ...]
@@ -121,9 +142,9 @@ def _checkpoint(history: History, gold: Gold, iteration: int) -> Checkpoint:
 def measure_effort(history: History, gold: Gold, total: int) -> Effort:
     """The number of ratings that each run needed, and whether its answers were right."""
     spent = history.spent
-    stops = [(int(spent[stop[0] - 1, run]), stop[1]) for run, stop in enumerate(history.stops) if stop is not None]
-    early = [(count, stop.best) for count, stop in stops if count < total]
-    exactly, within_tie = _right_tops(history, gold.is_exactly_right), _right_tops(history, gold.is_right_within_tie)
+    stops = enumerate(early_stops(history, total))
+    early = [(int(spent[stop[0] - 1, run]), stop[1].best) for run, stop in stops if stop is not None]
+    exactly, within_tie = _for_tops(history, gold.is_exactly_right), _for_tops(history, gold.is_right_within_tie)
     return Effort(
         tuple(map(int, spent[-1])),
         _settled(exactly, spent, total),
@@ -137,25 +158,36 @@ def measure_effort(history: History, gold: Gold, total: int) -> Effort:
     )
 
 
+def early_stops(history: History, total: int) -> list[tuple[int, Stop] | None]:
+    """For every run the iteration and the `Stop`; None if the run did not stop before all ratings were read."""
+    return [
+        stop if stop is not None and history.spent[stop[0] - 1, run] < total else None
+        for run, stop in enumerate(history.stops)
+    ]
+
+
 def overlap_curve(history: History, gold: Gold, points: Sequence[int], *, ties: bool = False) -> Array:
     """The mean top overlap of the runs after each number of ratings in `points`.
 
     A run that spent fewer ratings counts with its last overlap. With `ties`, a system that ties with the gold top
     counts as found.
     """
-    correct = np.array([gold.is_in_top(name, ties=ties) for name in history.systems])
-    hits = correct[history.tops].mean(axis=2)
+
+    def share(top: Sequence[str]) -> float:
+        return (sum(map(gold.is_in_top_within_tie, top)) if ties else gold.found(top)) / len(top)
+
+    hits = _for_tops(history, share)
     at = [np.maximum(np.searchsorted(spent, points, side="right") - 1, 0) for spent in history.spent.T]
     curve: Array = np.mean([hits[iterations, run] for run, iterations in enumerate(at)], axis=0)
     return curve
 
 
-def _right_tops(history: History, is_right: Callable[[Sequence[str]], bool]) -> Mask:
-    """Whether the top systems are right (iterations x runs)."""
+def _for_tops(history: History, judge: Callable[[Sequence[str]], float]) -> Any:
+    """What `judge` returns for the top systems (an array: iterations x runs)."""
     iterations, runs, size = history.tops.shape
     tops = list(map(tuple, np.sort(history.tops, axis=2).reshape(-1, size).tolist()))
-    right = {top: is_right([history.systems[index] for index in top]) for top in set(tops)}
-    return np.array([right[top] for top in tops]).reshape(iterations, runs)
+    judged = {top: judge([history.systems[index] for index in top]) for top in set(tops)}
+    return np.array([judged[top] for top in tops]).reshape(iterations, runs)
 
 
 def _settled(right: Mask, spent: Indices, total: int) -> tuple[int, ...]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.data import Ratings, read_ranking, read_ratings
 from mtloop.judges.scales import METRIC_SCALINGS, Array, find_scale, guess_scale
+from mtloop.selection.distinct_runs import DECIMALS
 from mtloop.selection.gold_comparison import Gold
 from mtloop.selection.replay import Recording
 
@@ -31,11 +33,11 @@ class ReplayInput:
     metric_map: str = "range"
     gold: Path | None = None
     gold_column: str = "Z.SCR"
-    exclude: Sequence[str] = ()
+    exclude: tuple[str, ...] = ()
     scale: str | None = None
     score: str | None = None
     language_pair: str | None = None
-    tie: float = 1.0
+    tie: Annotated[float, Ge(0)] = 1.0
     top: int = 3
 
     def read(self) -> tuple[Recording, Gold, list[str]]:
@@ -105,12 +107,12 @@ class ReplayInput:
 
 
 def mean_scores(recording: Recording) -> dict[str, float]:
-    """The mean human score of every rated system, on 0-100."""
+    """The mean human score of every rated system, on 0-100, rounded so that equal scores in another order are equal."""
     rated = ~np.isnan(recording.scores)
     counts = rated.sum(axis=1)
     sums = np.nansum(recording.scores, axis=1)
     named = zip(recording.systems, sums, counts, strict=True)
-    return {name: 100 * float(total) / int(count) for name, total, count in named if count}
+    return {name: round(100 * float(total) / int(count), DECIMALS) for name, total, count in named if count}
 
 
 def _unrated(recording: Recording) -> list[str]:

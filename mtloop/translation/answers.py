@@ -60,13 +60,24 @@ class Correction:
         return f"Correction({self})"
 
 
-def explain(proposal: Proposal, similar: tuple[SimilarCorrection, ...], corrections: int) -> str:
-    """Say why a translation was chosen."""
+def explain(
+    proposal: Proposal, similar: tuple[SimilarCorrection, ...] | None, corrections: int, *, counted: bool = True
+) -> str:
+    """Say why a translation was chosen.
+
+    `similar`: None if the learner does not look for similar corrections. `counted`: false if the learner was loaded and
+    does not know how many corrections it learned before.
+    """
     if proposal.memo.get("memory") == "exact":
         return "this source was corrected before; this is the newest correction"
+    if not counted:
+        since = f"; {pluralise(corrections, 'correction')} learned since" if corrections else ""
+        return f"what was learned before was loaded; the number of those corrections is unknown{since}"
     if not corrections:
         return "nothing was corrected yet; this is the translation of the base model"
     learned = f"the model has learned from {pluralise(corrections, 'correction')}"
+    if similar is None:
+        return learned
     if not similar:
         return f"{learned}; none of them is similar to this source"
     nearest = similar[0]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import Learner, RecallsCorrections, Stateful, WritesDelta
+from mtloop.core.protocols import Closable, Learner, RecallsCorrections, Stateful, WritesDelta
+from mtloop.core.record import newest_snapshot
 from mtloop.core.types import JSON, PostEdit, Proposal, Segment
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.learner_config import LearnerConfig
@@ -42,8 +45,8 @@ def load(
     if saved is not None and file is None:
         if not isinstance(learner, Stateful):
             raise InputError(f"method {config.method.name} cannot load what was saved", path=saved)
-        learner.load(saved)
-    return Translator(learner, config)
+        learner.load(newest_snapshot(saved) or saved)
+    return Translator(learner, config, loaded=saved is not None)
 
 
 def _is_state(path: Path) -> bool:
@@ -57,11 +60,15 @@ def _default_method(model: str | Path | None) -> str:
 
 @dataclass
 class Translator:
-    """Translates, learns from corrections, and saves what it learned."""
+    """Translates, learns from corrections, and saves what it learned. Use it in a `with` block, or call `close`.
+
+    `loaded`: the learner has learned before. If it does not count its lessons, `corrections_` counts only new ones.
+    """
 
     learner: Learner
     config: LearnerConfig
     corrections_: int = 0
+    loaded: bool = False
 
     def __post_init__(self) -> None:
         self.corrections_ = getattr(self.learner, "lessons_", 0)  # a delta has learned before
@@ -70,8 +77,10 @@ class Translator:
         """Translate one segment: a sentence, a heading or a short paragraph."""
         proposal = self._propose(source)
         learner = self.learner
-        similar = tuple(learner.similar_corrections(source)) if isinstance(learner, RecallsCorrections) else ()
-        return Translation(proposal.text, source, explain(proposal, similar, self.corrections_), proposal, similar)
+        similar = tuple(learner.similar_corrections(source)) if isinstance(learner, RecallsCorrections) else None
+        counted = not self.loaded or hasattr(learner, "lessons_")
+        because = explain(proposal, similar, self.corrections_, counted=counted)
+        return Translation(proposal.text, source, because, proposal, similar or ())
 
     def correct(self, source: str | Translation, text: str) -> Correction:
         """Learn that `text` is the translation of `source`, a text or what `translate` returned for it.
@@ -97,6 +106,17 @@ class Translator:
         else:
             raise InputError(f"method {self.config.method.name} cannot be saved")
         return path
+
+    def close(self) -> None:
+        """End the program of an own engine, and close any other learner that has `close`."""
+        if isinstance(self.learner, Closable):
+            self.learner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"Translator({self.config.model or self.config.method.name}, method={self.config.method.name!r})"

@@ -258,7 +258,7 @@ def test_compare_names_a_method_that_fails_once(mtloop: Call, model: Path, data:
     result = mtloop("compare", "--data", data, "--model", model, "--methods", "nmt-el", "--out", tmp_path / "out")
     assert result.code != 0
     assert result.err == (
-        "mtloop: method nmt-el learns from rewards, but a run gives only post-edits; use mtloop bandit\n"
+        "mtloop: method nmt-el learns from rewards, but here it would get only post-edits; use mtloop bandit\n"
     )
 
 

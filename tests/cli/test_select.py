@@ -51,8 +51,9 @@ def test_table_and_files(mtloop: CALL, ratings: Path, tmp_path: Path) -> None:
     assert f"gold: s0, s1, s2; {rows} ratings" in result.out
     header = result.out.splitlines()[2].split()
     assert header[:3] == ["policy", "runs", "distinct"]
-    assert "race: stop after" in result.out
-    assert "with 95 % confidence the top 3 are" in result.out
+    assert "at most 1 point below the lowest of the gold top 3" in result.out
+    assert "race: 3 of 3 runs stopped before all ratings were read, after" in result.out
+    assert "(3 of 3 stops): with 95 % confidence the top 3 are s0, s1, s2 (none of them worse" in result.out
     for name in ("ewaf-zero", "exp3-variant=published-zero", "race-zero"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert Trace.read(out / f"{name}.jsonl").header.config["policy"] in result.out
@@ -142,6 +143,66 @@ def test_each_run_has_its_own_order_by_default_and_equal_runs_are_counted(mtloop
     table = mtloop(*options, "--orders", "one").out
     assert "ewaf: 4 runs, 1 distinct; equal runs are one piece of evidence" in table
     assert "distinct;" not in mtloop(*options).out
+
+
+def write_scores(path: Path, rows: list[list[int]]) -> Path:
+    """Write one row per segment with the scores of the systems A, B, C and so on."""
+    cells = [f"{name}\t{i}\t{score}" for i, row in enumerate(rows) for name, score in zip("ABCDE", row, strict=False)]
+    path.write_text("\n".join(["system\tsegment\tscore", *cells]) + "\n")
+    return path
+
+
+@pytest.fixture
+def equal(tmp_path: Path) -> Path:
+    """Five systems with the same ratings, each with an outlier on another segment, so that runs stop late or never."""
+    return write_scores(
+        tmp_path / "equal.tsv", [[90 if i == 5 * s else 40 + i % 5 for s in range(5)] for i in range(60)]
+    )
+
+
+def test_a_stop_after_all_ratings_is_not_counted_anywhere(mtloop: CALL, equal: Path) -> None:
+    options = ("select", "--ratings", equal, "--policy", "race", "--missing", "skip", "--runs", 5)
+    found = json.loads(mtloop(*options, "--format", "json").out)
+    stopped = found["effort"]["stopped"]
+    assert 0 < stopped < 5
+    assert len(found["stops"]) == 5
+    assert sum(stop is not None for stop in found["stops"]) == stopped
+    table = mtloop(*options).out
+    assert f"{stopped}/5" in next(line for line in table.splitlines() if line.startswith("race "))
+    assert f"race: {stopped} of 5 runs stopped before all ratings were read" in table
+    assert f"of {stopped} stop" in table
+    assert f"race: {5 - stopped} of 5 runs had an answer only after all ratings were read" in table
+
+
+def test_equal_systems_are_treated_alike(mtloop: CALL, equal: Path) -> None:
+    options = ("select", "--ratings", equal, "--policies", "exp3,ewaf", "--missing", "skip", "--runs", 5)
+    table = mtloop(*options).out
+    assert table.startswith("gold: A, B, C (equal: D, E); 300 ratings\n")
+    assert "equal: same gold score as C; any of these systems is exactly right in its place" in table
+    for found in json.loads(mtloop(*options, "--format", "json").out):
+        assert (found["gold"], found["gold_equal"]) == (["A", "B", "C"], ["D", "E"])
+        assert found["effort"]["final_exactly_right"] == 5
+        assert (found["checkpoints"][-1]["top1"], found["checkpoints"][-1]["top3"]) == (1, 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_with_as_many_places_as_systems_there_is_nothing_to_find(mtloop: CALL, tmp_path: Path, size: int) -> None:
+    path = write_scores(tmp_path / "few.tsv", [[80, 60, 40][:size]] * 9)
+    table = mtloop("select", "--ratings", path, "--policies", "race", "--missing", "skip", "--runs", 2).out
+    assert f"nothing to find: the top 3 has a place for every system ({size})" in table
+    assert f"race: needs no ratings: its top has a place for every system ({size})" in table
+    assert "confidence" not in table
+
+
+def test_the_answer_of_a_policy_is_in_the_order_of_the_gold_ranking(mtloop: CALL, tied: Path) -> None:
+    gold = tied.with_name("gold.csv")
+    gold.write_text(gold.read_text().replace("80 0.9", "80 0.75"))  # b, a, d, c, e
+    options = ("select", "--ratings", tied, "--gold", gold, "--missing", "skip", "--orders", "one", "--runs", 2)
+    assert "confidence the top 3 are b, a, c (none of them worse than" in mtloop(*options, "--policy", "race").out
+    best = (
+        "(2 of 2 stops): with 95 % confidence the best system is a (not worse than another system by more than 1 point)"
+    )
+    assert best in mtloop(*options, "--policy", "race:top=1").out
 
 
 @pytest.mark.parametrize(

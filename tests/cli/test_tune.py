@@ -32,7 +32,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def arguments(model: Path, data: Path, out: Path, *more: object) -> list[str]:
-    given = ["tune", "--data", data, "--model", model, "--method", "bias", "--space", "learning_rate=0.1:5:log"]
+    given = [
+        "tune",
+        "--data",
+        data,
+        "--model",
+        model,
+        "--target-lang",
+        "de",
+        "--method",
+        "bias",
+        "--space",
+        "learning_rate=0.1:5:log",
+    ]
     given += ["--trials", 4]
     given += ["--halving", "--tune-rows", "1-8", "--report-rows", "9-12", "--metric", "chrf", "--seed", 3]
     given += ["--report-metrics", "ter,bleu,r0", "--snapshot-every", 2, "--jobs", 1, "--out", out, *more]

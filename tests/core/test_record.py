@@ -167,7 +167,7 @@ def test_a_snapshot_that_cannot_be_loaded_says_what_to_do(tmp_path: Path) -> Non
     run = record(path, HEADER, STREAM, Saved(), post_editor, snapshot_every=4)
     list(islice(run, 6))
     run.close()  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match=r"000000004: the state is damaged; delete the folder .*t\.state, and the "):
+    with pytest.raises(InputError, match=r"000000004: the state is damaged; delete the folder .*t\.state to learn "):
         complete_run(path, Broken())
     shutil.rmtree(tmp_path / "t.state")
     assert complete_run(path, Broken()) == complete_run(tmp_path / "whole.jsonl", Saved())

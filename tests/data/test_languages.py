@@ -19,9 +19,9 @@ from mtloop.data.languages import (
     closest_pair,
     common_tag,
     is_tag,
-    language_of,
     normalise_tag,
 )
+from mtloop.text.language_codes import language_of
 
 tags = st.from_regex(r"\A[a-z]{2,3}([-_][A-Za-z]{2,4}){0,2}\Z")
 
@@ -34,7 +34,11 @@ tags = st.from_regex(r"\A[a-z]{2,3}([-_][A-Za-z]{2,4}){0,2}\Z")
         ("nb", "no", 4),
         ("zh-CN", "zh_cn", 4),
         ("en", "en-US", 3),
-        ("zh-CN", "zh-Hans-CN", 3),
+        ("zh-CN", "zh-Hans-CN", 4),
+        ("zh-CN", "zh-Hans", 2),
+        ("zh-Hant", "zh-HK", 3),
+        ("zh-TW", "zh-Hans", 1),
+        ("deu", "de-AT", 3),
         ("en-US", "en", 2),
         ("en-US", "en-GB", 1),
         ("pt-BR", "pt-PT", 1),

@@ -159,7 +159,7 @@ def test_a_scorer_is_started_once_for_all_systems(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"metrics": ["blue"]}, "did you mean 'bleu'"),
-        ({"metrics": []}, "no metric to compute"),
+        ({"metrics": []}, "no metric is named"),
         ({"baseline": "other"}, "there is no system 'other'"),
         ({"tokenize": "ja-mecap"}, "there is no tokeniser"),
         ({"lang": "ja", "metrics": ["r1"]}, "--spm"),

@@ -73,7 +73,22 @@ def test_charts_and_files(ratings: Path, tmp_path: Path) -> None:
     [
         ({"policies": []}, "no policy is named"),
         ({"policies": ["exp33"]}, "did you mean 'exp3'"),
-        ({"orders": "both"}, "no order of the segments 'both'; known: each, one"),
+        ({"orders": "both"}, "orders is 'both'; expected 'each' or 'one'"),
+        ({"runs": "3"}, "runs is '3'; expected a whole number"),
+        ({"runs": 2.5}, "runs is 2.5; expected a whole number"),
+        ({"runs": "3", "seed": None}, "runs is '3'; expected a whole number; also: seed is None"),
+        ({"decimals": -1}, "decimals is -1; expected 0 or more"),
+        ({"tie": "1"}, "tie is '1'; expected a number"),
+        ({"tie": float("nan")}, "expected 0 or more"),
+        ({"missing": None}, "missing is None; expected text"),
+        ({"exclude": "HUMAN*"}, "exclude is 'HUMAN*'; expected a list"),
+        ({"gold": 3}, "gold is 3; expected"),
+        ({"ratings": None}, "ratings is None; expected"),
+        ({"policies": 3}, "policy 3; expected a list of names, or text with commas"),
+        ({"policies": ["ewaf", 3]}, "policy ['ewaf', 3]; expected a list of names"),
+        ({"checkpoints": 10}, "checkpoints is 10; expected a list"),
+        ({"checkpoints": "10,end"}, "checkpoints is '10,end'; expected a list"),
+        ({"out": 3}, "out is 3; expected the name of a folder"),
         ({"runs": 0}, "runs is 0; expected 1 or more"),
         ({"tie": -1}, "tie is -1; expected 0 or more"),
         ({"checkpoints": [10, 0]}, "checkpoint 0; expected numbers from 1"),
@@ -83,8 +98,9 @@ def test_charts_and_files(ratings: Path, tmp_path: Path) -> None:
 )
 def test_mistakes_are_found_before_the_file_is_read(tmp_path: Path, options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as error:
-        select(tmp_path / "missing.tsv", **options)  # type: ignore[arg-type]
+        select(**{"ratings": tmp_path / "missing.tsv"} | options)  # type: ignore[arg-type]
     assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_options_that_select_part_of_a_file_need_a_file(ratings: Path) -> None:

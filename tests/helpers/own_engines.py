@@ -80,7 +80,10 @@ def save(request):
 
 def load(request):
     global state
-    state = Path(request["folder"], "state.txt").read_text()
+    path = Path(request["folder"], "state.txt")
+    if not path.exists():
+        return {"error": "no state.txt"}
+    state = path.read_text()
     return {}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import sys
+from importlib.metadata import EntryPoint
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +15,14 @@ from helpers.stream import STREAM, post_editor
 
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import Header, InputError, Learned, PostEdit, Proposal, Segment, Stateful, UnknownName, record
-from mtloop.methods.own import EngineError, load_class, method_of_maker, own_method, refuse_engine_from_file
+from mtloop.methods.own import (
+    EngineError,
+    load_class,
+    method_of_maker,
+    method_of_plugin,
+    own_method,
+    refuse_engine_from_file,
+)
 from mtloop.methods.registry import find_method
 
 SEGMENT = Segment("7", "Save the file.")
@@ -302,6 +310,20 @@ def test_a_run_goes_on_after_an_exception(engine: Path, tmp_path: Path, name: st
     assert part.read_bytes() == b"".join(islice(whole.splitlines(keepends=True), 7))
     engine.write_text(COUNTING_CLASS)
     assert complete(part) == whole
+
+
+def test_the_fingerprint_of_a_plugin_has_the_file_that_defines_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(".")
+    Path("record_of_toys.py").write_text(
+        "from functools import partial\nfrom class_of_toys import Saving\n"
+        "from mtloop.methods.engines import NO_ENGINE\n"
+        "from mtloop.methods.method import Method\npart = partial(Saving, mark='?')\n"
+        "record = Method.of('toy', Saving, NO_ENGINE)\n"
+    )
+    Path("class_of_toys.py").write_text(COUNTING_CLASS)
+    for name in ("Saving", "part", "record"):
+        method = method_of_plugin(EntryPoint("toy", f"record_of_toys:{name}", "mtloop.methods"))
+        assert re.fullmatch(r"record_of_toys\.py \w{16}, class_of_toys\.py \w{16}", method.fingerprint), name
 
 
 def test_a_plugin_is_checked_like_a_class() -> None:

@@ -110,8 +110,8 @@ def test_requests_of_any_length_and_alphabet_arrive(tmp_path: Path) -> None:
         (r'propose:{"text":"\ud800"}', "cannot be written as JSON: .*"),
         ('propose:{"error":"no such model"}', "the program reports: no such model"),
         ("propose:die", f"expected an answer, but the program ended with exit code 3; {LAST_LINES}"),
-        ("propose:close", "expected an answer, but the program closed its standard output; it wrote nothing to standard error"),
-        ("propose:hang", r"no answer within 0\.5 s; give it more time with .*; its last lines on standard error: thinking"),
+        ("propose:close", "expected an answer, but the program closed its standard output; it wrote nothing .*"),
+        ("propose:hang", r"no answer within 0\.5 s; give it more time .*; its last lines on standard error: thinking"),
         ("learn:die", f"expected an answer, but the program ended with exit code 3; {LAST_LINES}"),
         ('learn:{"text":"a"}', r"expected a JSON object with \"updates\", \"rejected\" or \"info\", got {'text': 'a'}"),
         ('learn:{"updates":1.5}', "field updates is 1.5; expected a whole number"),
@@ -219,7 +219,9 @@ def test_messages_on_standard_error_reach_the_user(tmp_path: Path, capfd: pytest
 def test_an_error_shows_the_last_lines_of_standard_error_and_the_user_sees_all(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    code = "import sys\nfor number in range(20_000): print('Zeile ü', number, file=sys.stderr)\nraise ValueError('no')\n"
+    code = (
+        "import sys\nfor number in range(20_000): print('Zeile ü', number, file=sys.stderr)\nraise ValueError('no')\n"
+    )
     with pytest.raises(EngineError, match=r"exit code 1; its last lines on .*: .* \| ValueError: no$") as raised:
         start_engine(program(tmp_path, code=code))
     assert "\n" not in str(raised.value)

@@ -12,7 +12,8 @@ from mtloop.methods.recorded import Recorded
 from mtloop.selection import EWAF, Select
 from mtloop.selection.gold_comparison import Gold, evaluate_checkpoints, measure_effort, overlap_curve
 from mtloop.selection.policies.registry import make_policy
-from mtloop.selection.replay import History, Replay, segment_orders
+from mtloop.selection.replay import History, Recording, Replay, segment_orders
+from mtloop.selection.replay_input import mean_scores
 
 RECORDING = make_recording([0.8, 0.7, 0.6, 0.4, 0.3], 120, coverage=0.7)
 GOLD = Gold({"s0": 5, "s1": 4, "s2": 3, "s3": 2, "s4": 1}, {"s0": 80, "s1": 70, "s2": 60, "s3": 59.5, "s4": 30})
@@ -121,6 +122,35 @@ def test_a_stop_is_correct_or_wrong_and_does_not_count_after_all_ratings() -> No
 def test_a_stop_with_one_system_is_compared_with_the_first_of_the_gold_ranking() -> None:
     assert GOLD.is_exactly_right(["s0"])
     assert not GOLD.is_right_within_tie(["s1"])  # in the gold top 3, but ten points below the first
+
+
+# The second and the third have the same gold score as the fourth, but other raw scores.
+EQUAL = Gold({"s0": 5, "s1": 4, "s2": 4, "s3": 4, "s4": 1}, {"s0": 80, "s1": 70, "s2": 60, "s3": 66, "s4": 59.5}, top=2)
+
+
+def test_systems_with_equal_gold_scores_are_treated_alike() -> None:
+    assert (EQUAL.best, EQUAL.equal) == (["s0", "s1"], ["s2", "s3"])
+    assert all(EQUAL.is_exactly_right(["s0", other]) for other in ("s1", "s2", "s3"))
+    assert EQUAL.is_exactly_right(["s3", "s0", "s2"])
+    assert not EQUAL.is_exactly_right(["s1", "s2"])  # s0 is better
+    assert not EQUAL.is_exactly_right(["s0", "s4"])
+    assert EQUAL.is_right_within_tie(
+        ["s0", "s4"]
+    )  # half a point below s2, the lowest of the first two and their equals
+    assert [EQUAL.overlap(["s3", "s2", "s0", "s1", "s4"], n) for n in (1, 2, 3)] == [0, 0.5, 1]
+    assert (GOLD.equal, GOLD.first(2)) == ([], ["s0", "s1"])
+
+
+def test_the_curve_treats_equal_systems_alike() -> None:
+    history = history_of([[1, 2], [0, 4], [0, 3]], [2, 4, 6])
+    assert overlap_curve(history, EQUAL, [2, 4, 6]).tolist() == [0.5, 0.5, 1]
+    assert overlap_curve(history, EQUAL, [2, 4, 6], ties=True).tolist() == [1, 1, 1]
+
+
+def test_the_same_ratings_in_another_order_give_equal_mean_scores() -> None:
+    scores = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
+    means = mean_scores(Recording(("a", "b"), RECORDING.segments[:3], scores))
+    assert means["a"] == means["b"] == 20
 
 
 def test_a_gold_ranking_shorter_than_the_top_is_right_if_all_of_it_is_found() -> None:

@@ -138,13 +138,15 @@ def test_a_loaded_engine_does_not_claim_that_nothing_was_corrected(toy: str) -> 
     assert loaded.translate(SOURCE).because == before
     loaded.correct(SOURCE, CORRECTION)
     fresh.correct(SOURCE, CORRECTION)
-    assert loaded.translate(SOURCE).because == f"{before}; 1 correction was learned since"
+    assert loaded.translate(SOURCE).because == f"{before}; 1 correction learned since"
     assert fresh.translate(SOURCE).because == "the model has learned from 1 correction"
 
 
 def test_a_folder_that_cannot_be_loaded_is_one_line(toy: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MtloopError, match=r"^engine toy\.py:Saving failed in load \(folder empty\): FileNotFoundError: "):
+    with pytest.raises(
+        MtloopError, match=r"^engine toy\.py:Saving failed in load \(folder empty\): FileNotFoundError: "
+    ):
         mtloop.load(method=toy, delta="empty")
 
 

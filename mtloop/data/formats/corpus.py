@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, overload
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields, Segment, Truth
-from mtloop.data.languages import common_tag
+from mtloop.data.languages import LanguageChoice, common_tag
 from mtloop.text.messages import join_names
 
 Pair: TypeAlias = tuple[Segment, Truth]
@@ -38,6 +38,8 @@ class Corpus(Sequence[Pair]):
     path: Path | None = None
     source_lang: str = ""
     target_lang: str = ""
+    notes: tuple[str, ...] = ()
+    """What else the user should know about the reading."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -62,12 +64,18 @@ class Corpus(Sequence[Pair]):
         """A line for the user about skipped units, with the file name; empty if there are none."""
         return skipped_message(self.path, len(self), self.skipped)
 
+    @property
+    def messages(self) -> list[str]:
+        """All lines for the user, with the file name: about skipped units, and the notes."""
+        return reading_messages(self.path, len(self), self.skipped, self.notes)
+
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """The input of a reader. The reader counts skipped units in `skipped`, by reason, and lists kept rows in `rows`.
 
-    `languages` collects the tags of the pairs, `other_languages` those of units that were skipped for their language.
+    `languages` collects the tags of the pairs, `other_languages` those of units that were skipped for their language,
+    `notes` what else the user should know.
     """
 
     path: Path
@@ -78,6 +86,7 @@ class ReadRequest:
     rows: list[int] = field(default_factory=list)
     languages: set[tuple[str, str]] = field(default_factory=set)
     other_languages: dict[str, None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def read_languages(self) -> tuple[str, str]:
         """The languages of the pairs so far: those of the file, else the requested ones, else ""."""
@@ -148,6 +157,11 @@ def skipped_message(path: Path | None, pairs: int, skipped: Mapping[str, int]) -
     return f"{path}: {describe_reading(pairs, skipped)}" if skipped else ""
 
 
+def reading_messages(path: Path | None, pairs: int, skipped: Mapping[str, int], notes: Iterable[str]) -> list[str]:
+    """Return the lines for the user about skipped units, and the notes, each with the file name."""
+    return [*filter(None, [skipped_message(path, pairs, skipped)]), *(f"{path}: {note}" for note in notes)]
+
+
 def _missing_text(unit: TranslationUnit) -> str:
     if not unit.source.strip():
         return "empty source"
@@ -157,6 +171,17 @@ def _missing_text(unit: TranslationUnit) -> str:
 def _no_pairs(request: ReadRequest) -> str:
     details = describe_skipped(request.skipped) or "the file has no units"
     if request.other_languages:
-        names = join_names(request.other_languages)
-        return f"no translated pair found: {details}; the file has: {names}; choose with --source-lang, --target-lang"
+        found = f"the file has: {join_names(request.other_languages)}"
+        return f"no translated pair found: {details}; {found}; choose with {_missing_languages(request)}"
     return f"no translated pair found: {details}; expected at least one unit with a source and a target"
+
+
+def _missing_languages(request: ReadRequest) -> str:
+    """Return the options with a language that no text has; both options if every requested language is there."""
+    wanted = {"--source-lang": request.source_lang, "--target-lang": request.target_lang}
+    missing = [
+        option
+        for option, tag in wanted.items()
+        if tag and not any(map(LanguageChoice(tag).matches, request.other_languages))
+    ]
+    return ", ".join(missing or wanted)

@@ -17,6 +17,7 @@ from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.types import Fields
 from mtloop.data.formats.corpus import Pair, ReadRequest, TranslationUnit, to_pairs
 from mtloop.data.languages import LanguageChoice, closeness, is_tag, normalise_tag
+from mtloop.data.writing_systems import is_language
 from mtloop.text.files import MAX_LINE_BYTES, format_suffix, iter_lines
 from mtloop.text.messages import join_names
 
@@ -65,13 +66,14 @@ def open_table(path: str | Path) -> DelimitedTable:
 def read_table(request: ReadRequest) -> Iterator[Pair]:
     """Return the pairs of a table.
 
-    Columns are found by `request.columns`, else by their default names (`ROLES`), else by the requested languages.
+    Columns are found by `request.columns`, else by their default names (`ROLES`), else by the requested languages. A
+    column that has the name of a language declares it, if no language was requested.
     """
     table = open_table(request.path)
     by_language = _columns_by_language(table, request)
     indices = _column_indices(table, by_language | dict(request.columns))
-    languages = normalise_tag(by_language.get("source", "")), normalise_tag(by_language.get("target", ""))
-    return to_pairs(_units(table, indices, languages), request)
+    source, target = (_column_language(role, by_language, request) for role in ("source", "target"))
+    return to_pairs(_units(table, indices, (source, target)), request)
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -106,6 +108,14 @@ def _columns_by_language(table: DelimitedTable, request: ReadRequest) -> dict[st
         if language and not decided and any(map(LanguageChoice(language).matches, tags)):
             found[role] = max(tags, key=partial(closeness, language))
     return found
+
+
+def _column_language(role: str, by_language: Mapping[str, str], request: ReadRequest) -> str:
+    """Return the language of a column that is named by its language; "" if its name says nothing, such as "mt"."""
+    requested = {"source": request.source_lang, "target": request.target_lang}[role]
+    named = "" if requested else request.columns.get(role, "")
+    declared = named if is_tag(named) and is_language(named) and named not in ROLES else ""
+    return normalise_tag(by_language.get(role, declared))
 
 
 def _column_indices(table: DelimitedTable, columns: Mapping[str, str]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError
 from mtloop.core.log import logger
-from mtloop.data.formats.corpus import Corpus, Pair, Reader, ReadRequest, skipped_message
+from mtloop.data.formats.corpus import Corpus, Pair, Reader, ReadRequest, reading_messages
 from mtloop.data.formats.delimited import read_table
 from mtloop.text.files import DECOMPRESSORS, format_suffix
 
@@ -51,7 +51,9 @@ def read(
     """
     request = ReadRequest(Path(path), columns or {}, source_lang, target_lang)
     items = tuple(_reader(request.path)(request))
-    return Corpus(items, dict(request.skipped), tuple(request.rows), request.path, *request.read_languages())
+    source, target = request.read_languages()
+    skipped, rows, notes = dict(request.skipped), tuple(request.rows), tuple(request.notes)
+    return Corpus(items, skipped, rows, request.path, source, target, notes)
 
 
 def stream(
@@ -81,8 +83,8 @@ def declared_languages(
 
 def _with_warning(pairs: Iterator[Pair], request: ReadRequest) -> Iterator[Pair]:
     yield from pairs
-    if request.skipped:
-        logger.warning(skipped_message(request.path, len(request.rows), request.skipped))
+    for message in reading_messages(request.path, len(request.rows), request.skipped, request.notes):
+        logger.warning(message)
 
 
 def _reader(path: Path) -> Reader:

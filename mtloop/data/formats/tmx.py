@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +26,10 @@ from mtloop.data.languages import (
     LanguageChoice,
     closeness,
     closest_pair,
-    language_of,
     normalise_tag,
 )
 from mtloop.text.files import open_bytes
+from mtloop.text.language_codes import language_of
 from mtloop.text.messages import join_names
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -40,28 +40,46 @@ DOCUMENT_PROPERTIES = frozenset({"document", "file", "filename"})
 @dataclass(frozen=True, slots=True)
 class TmxLanguages:
     """The languages of a file: the header's source language ("": none), how many texts each tag has, in order of first
-    appearance, and the languages that come first in units with several texts."""
+    appearance, the languages that come first in units with several texts, and by language the tags that occur together
+    with another variety in one unit."""
 
     path: Path
     header: str
     tags: Counter[str]
     first: frozenset[str]
+    together: Mapping[str, Iterable[str]]
 
     def choose(self, source: str | None, target: str | None) -> tuple[LanguageChoice, LanguageChoice]:
         """Return the languages to read. Varieties count as one language, unless the user names one of them."""
+        self._check_text(source, "source")
+        self._check_text(target, "target")
         chosen = LanguageChoice(source) if source else self._source(target)
         return chosen, LanguageChoice(target) if target else self._other(chosen.tag, "target")
 
+    def notes(self, source: LanguageChoice, target: LanguageChoice) -> Iterator[str]:
+        """Yield what the user should know: in some units, one of several varieties was chosen for them."""
+        for choice, option in ((source, "source"), (target, "target")):
+            tags = list(self.together.get(language_of(choice.tag), ()))
+            in_header = choice.tag == self.header and choice.tag in tags
+            if choice.any_variety and tags and not in_header:
+                problem = f"some units have several varieties of one language ({join_names(tags)})"
+                yield f"{problem}; the closest to {choice.tag} is read; choose with --{option}-lang"
+
+    def _check_text(self, tag: str | None, option: str) -> None:
+        if tag and not any(map(LanguageChoice(tag).matches, self.tags)):
+            found = join_names(self.tags) or "no texts"
+            raise InputError(f"the file has no {tag}; it has: {found}; choose one with --{option}-lang", path=self.path)
+
     def _source(self, target: str | None) -> LanguageChoice:
-        """The language of the header, else the only language besides the target, else the one that comes first."""
+        """The language of the header, else the one that comes first, else the only language besides the target."""
         if self.header and not (target and closeness(target, self.header) >= GENERAL):
             if language_of(self.header) in map(language_of, self.tags):
                 return LanguageChoice(self.header, any_variety=True)
             raise self._ambiguous(f"no text is in {self.header}, the source language of the header", "source")
+        if len(self.first) == 1 and not (target and language_of(target) in self.first):
+            return self._any_variety(*self.first)
         if target:
             return self._other(target, "source")
-        if len(self.first) == 1:
-            return self._any_variety(*self.first)
         raise self._ambiguous("the header has no source language", "source")
 
     def _other(self, tag: str, option: str) -> LanguageChoice:
@@ -94,19 +112,25 @@ def read_tmx(request: ReadRequest) -> Iterator[Pair]:
     if request.source_lang and request.target_lang:
         source, target = LanguageChoice(request.source_lang), LanguageChoice(request.target_lang)
     else:
-        source, target = _find_languages(request.path).choose(request.source_lang, request.target_lang)
+        languages = _find_languages(request.path)
+        source, target = languages.choose(request.source_lang, request.target_lang)
+        request.notes.extend(languages.notes(source, target))
     return to_pairs(_units(request.path, source, target), request)
 
 
 def _find_languages(path: Path) -> TmxLanguages:
     header, tags, first = "", Counter[str](), set[str]()
+    together: dict[str, dict[str, None]] = {}
     for element in _elements(path):
         if local_name(element) == "header":
             header = normalise_tag(str(element.get("srclang", "")).replace("*all*", ""))
         found = [tag for tag, _ in _variants(element) if tag]
         tags.update(found)
         first.update(map(language_of, found[:1] if len(found) > 1 else ()))
-    return TmxLanguages(path, header, tags, frozenset(first))
+        for tag in found:
+            if any(other != tag and language_of(other) == language_of(tag) for other in found):
+                together.setdefault(language_of(tag), {})[tag] = None
+    return TmxLanguages(path, header, tags, frozenset(first), together)
 
 
 def _units(path: Path, source: LanguageChoice, target: LanguageChoice) -> Iterator[TranslationUnit]:

@@ -23,8 +23,9 @@ from mtloop.data.formats.corpus import (
 )
 from mtloop.data.formats.parsing import parser_errors
 from mtloop.data.formats.xml_text import check_root, plain_text, xml_errors
-from mtloop.data.languages import LanguageChoice, closeness, language_of, normalise_tag
+from mtloop.data.languages import LanguageChoice, closeness, normalise_tag
 from mtloop.text.files import read_bytes
+from mtloop.text.language_codes import language_of
 from mtloop.text.messages import join_names
 
 _WHITESPACE = re.compile("[ \t\r\n]+")
@@ -62,7 +63,8 @@ def _unit(entry: Any, request: ReadRequest) -> TranslationUnit:
     context: Fields = {"document": document} if document else {}
     languages = _languages(entry)
     fixed = "" if entry.istranslatable() else "not to be translated"
-    reason = fixed or _language_reason(languages, request) or ("fuzzy" if target and _is_unconfirmed(entry) else "")
+    unconfirmed = "not confirmed" if target and _is_unconfirmed(entry) else ""
+    reason = fixed or _language_reason(languages, request) or unconfirmed
     return TranslationUnit(source, target, context, reason, languages=languages)
 
 

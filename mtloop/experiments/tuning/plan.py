@@ -41,7 +41,7 @@ class SearchPlan:
     trials: int = 16
     factor: int = 0
     metric: str = "ter"
-    language: str = "de"
+    language: str | None = None
     seed: int = 1
     sampler: str = "tpe"
     batch: int = 4

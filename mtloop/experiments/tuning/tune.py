@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from mtloop.core.errors import InputError
 from mtloop.core.extras import need_extras
 from mtloop.core.locks import locked
 from mtloop.core.names import list_names
 from mtloop.core.ranges import check_at_least
+from mtloop.core.types import JSON
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.folders import output_folder
+from mtloop.experiments.options import ExperimentOptions
 from mtloop.experiments.runners import Runner, make_runner
 from mtloop.experiments.tuning.objective import Objective
 from mtloop.experiments.tuning.plan import SearchPlan
@@ -20,7 +22,7 @@ from mtloop.experiments.tuning.row_range import RowRange
 from mtloop.experiments.tuning.space import GivenSpace, make_space
 from mtloop.experiments.tuning.tune_result import TuneResult
 from mtloop.experiments.tuning.tuning_search import Search
-from mtloop.methods.defaults import REPORTED_METRICS
+from mtloop.methods.defaults import COUNTING_METRICS, REPORTED_METRICS
 from mtloop.methods.method import Method
 from mtloop.metrics.base import Additive
 from mtloop.metrics.registry import MetricOptions, make_metrics
@@ -31,6 +33,7 @@ def tune(
     method: str | None = None,
     *,
     space: GivenSpace,
+    settings: Mapping[str, JSON] | None = None,
     tune_rows: str,
     report_rows: str,
     trials: int = 16,
@@ -39,31 +42,31 @@ def tune(
     sampler: str | None = None,
     batch: int = 4,
     metric: str | Sequence[str] = "ter",
-    report_metrics: str | Sequence[str] = REPORTED_METRICS,
+    report_metrics: str | Sequence[str] | None = None,
     jobs: int = 2,
     runner: Runner | None = None,
     seed: int = 1,
     snapshot_every: int = 100,
     out: str | Path | None = None,
     log: Callable[[str], None] = lambda line: None,
-    **options: Any,
+    **options: Unpack[ExperimentOptions],
 ) -> TuneResult:
     """Search for the best settings of a method on one part of a stream, and report on another part.
 
     In `space`, a tuple is a range and a list holds values: `{"learning_rate": (1e-3, 2e-2, "log"), "rank": [4, 8]}`.
     `sampler` is `tpe` or `random` (default: tpe; with `halving`, random). `out` is the folder of the search (None: a
-    temporary folder); the same call with the same folder resumes it. `log` gets lines of progress. `options` are the
-    fields of `Experiment` (model, settings, target_lang, shuffle, ...), `beam_size` and `config`, a TOML file with such
-    fields. The options of `mtloop tune` have the same names.
+    temporary folder); the same call with the same folder resumes it. `log` gets lines of progress. `settings` are
+    those of all trials. `options`: see `mtloop.experiments.options.ExperimentOptions`. The options of
+    `mtloop tune` have the same names.
     """
     need_extras("tune")
     check_at_least(1, jobs=jobs, snapshot_every=snapshot_every)
     check_at_least(2, factor=factor)
-    experiment = Experiment.create(data, method=method, **options)
+    experiment = Experiment.create(data, method=method, settings=settings, **options)
     _check_learns(experiment.learner_config.method)
     measures = MetricOptions(language=experiment.language)
     objective = _objective(metric, measures)
-    reported = _objective(report_metrics, measures).metrics
+    reported = _objective(report_metrics or default_report_metrics(measures), measures).metrics
     plan = SearchPlan(
         experiment=experiment,
         space=make_space(space, experiment.learner_config.method, experiment.settings),
@@ -79,6 +82,12 @@ def tune(
     )
     search = Search(plan, objective, output_folder(out), runner or make_runner(jobs), snapshot_every, log)
     return run_search(search, reported)
+
+
+def default_report_metrics(measures: MetricOptions) -> list[str]:
+    """The metrics of the report: those that count words only where the language is known and has spaces."""
+    names = REPORTED_METRICS.split(",")
+    return [name for name in names if measures.can_count_words or name not in COUNTING_METRICS]
 
 
 def run_search(search: Search, reported: Sequence[Additive]) -> TuneResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtloop.methods.method import Method
-from mtloop.methods.own.class_engine import class_method, load_class, method_of_maker, method_of_plugin
+from mtloop.methods.own.class_engine import class_method, load_class, method_of_maker, method_of_plugin, plugin_title
 from mtloop.methods.own.engine_error import EngineError
 from mtloop.methods.own.exec_engine import ExecEngine, exec_method, start_engine
 from mtloop.methods.own.own_names import EXEC, is_own_engine, refuse_engine_from_file
@@ -16,6 +16,7 @@ __all__ = [
     "method_of_maker",
     "method_of_plugin",
     "own_method",
+    "plugin_title",
     "refuse_engine_from_file",
     "start_engine",
 ]

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from mtloop.core import serialisation
-from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.errors import InputError, MtloopError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.methods.engines import NMT, NO_ENGINE
 from mtloop.methods.method import Method
@@ -31,7 +31,7 @@ def class_method(name: str) -> Method:
     """Return the record of the method `file.py:Class` or `module:Class`, with a hash of the file."""
     module, maker = _find(name)
     method = method_of_maker(name, maker)
-    files = _files_of(module.__name__, getattr(maker, "__module__", ""))
+    files = _files_of(module.__name__, _module_of(maker))
     return replace(method, maker=partial(_make_by_name, name), fingerprint=fingerprint_of(files))
 
 
@@ -56,11 +56,20 @@ def method_of_plugin(point: EntryPoint) -> Method:
     """Return the record of a method that a package registers as an entry point; raise InputError if it is broken."""
     try:
         maker = point.load()
-    except (Exception, SystemExit) as error:
-        package = f" of the package {point.dist.name}" if point.dist else ""
-        message = f"the method {point.name}{package} cannot be imported: {_raised(error)}; repair or uninstall it"
-        raise InputError(message) from error
-    return method_of_maker(point.name, maker)
+        method = method_of_maker(point.name, maker)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        reason = str(error) if isinstance(error, MtloopError) else _raised(error)
+        raise InputError(f"{plugin_title(point)} cannot be used: {reason}; repair or uninstall it") from error
+    package = f"{point.dist.name} {point.dist.version}" if point.dist else ""
+    files = fingerprint_of(_files_of(point.module, _module_of(maker)))
+    return replace(method, fingerprint=", ".join(filter(None, (package, files, method.fingerprint))))
+
+
+def plugin_title(point: EntryPoint) -> str:
+    """Return the name of a method and of the package that registers it, for messages."""
+    return f"the method {point.name} of the package {point.dist.name}" if point.dist else f"the method {point.name}"
 
 
 def load_class(name: str) -> Callable[..., Learner]:
@@ -133,8 +142,10 @@ def _raised(error: BaseException) -> str:
 def _import_errors(path: Path, name: str) -> Iterator[None]:
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise _import_error(path, error, path.resolve()) from error
 
 
@@ -203,7 +214,14 @@ def _check_settings(name: str, method: Method, required: list[str]) -> None:
 _RULE = "one positional parameter gets the model, and settings are keyword-only: def __init__(self, *, size=1)"
 
 
+def _module_of(maker: object) -> str:
+    """The name of the module that defines a class or function."""
+    while isinstance(maker, partial | Method):
+        maker = maker.func if isinstance(maker, partial) else maker.maker
+    return getattr(maker, "__module__", "")
+
+
 def _files_of(*modules: str) -> list[Path]:
     """The files of modules, each once: the one that the user named, and the one that defines the class."""
     files = [getattr(sys.modules.get(name), "__file__", None) for name in modules]
-    return [Path(file) for file in dict.fromkeys(files) if file]
+    return [Path(file) for file in dict.fromkeys(files) if file and Path(file).is_file()]

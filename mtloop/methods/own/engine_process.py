@@ -18,6 +18,7 @@ from typing import IO
 from mtloop.core import serialisation
 from mtloop.core.errors import MtloopError, SerialisationError
 from mtloop.core.types import JSON
+from mtloop.methods.own.program_messages import ProgramMessages
 
 MAX_LINE = 64 << 20  # bytes; a longer answer is refused
 MAX_SHOWN = 80  # characters of an answer in an error message
@@ -38,6 +39,7 @@ class EngineProcess:
                 arguments,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 env=environment,
                 process_group=0,  # Ctrl-C reaches only mtloop, which then ends the program
             )
@@ -46,7 +48,8 @@ class EngineProcess:
             raise ProcessFailure(f"the program {arguments[0]!r} cannot be started: {reason}") from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._stdin = self._process.stdin
+        assert self._process.stderr is not None
+        self._stdin, self._messages = self._process.stdin, ProgramMessages(self._process.stderr)
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = threading.Thread(target=_read_lines, args=(self._process.stdout, self._lines), daemon=True)
         self._reader.start()
@@ -90,22 +93,22 @@ class EngineProcess:
             self._signal_group(getattr(signal, "SIGKILL", signal.SIGTERM))
             self._process.wait()
         self._reader.join(GRACE)
+        self._messages.wait(GRACE)
 
     def _next_line(self, timeout: float) -> bytes:
         try:
             line = self._lines.get(timeout=timeout or None)
         except queue.Empty:
             longer = "give it more time with --set timeout=SECONDS (0: no limit)"
-            raise ProcessFailure(
-                f"no answer within {timeout:g} s; {longer}, or check that it flushes its output"
-            ) from None
+            problem = f"no answer within {timeout:g} s; {longer}, or check that it flushes its output"
+            raise ProcessFailure(f"{problem}; {self._last_messages()}") from None
         if not line:
-            raise ProcessFailure(f"expected an answer, but {self._how_it_ended()}; its messages are above")
+            raise ProcessFailure(f"expected an answer, but {self._how_it_ended()}; {self._last_messages()}")
         return line
 
     def _refuse_unasked_line(self, line: bytes) -> None:
         if not line:
-            raise ProcessFailure(f"{self._how_it_ended()} before the request; its messages are above")
+            raise ProcessFailure(f"{self._how_it_ended()} before the request; {self._last_messages()}")
         raise ProcessFailure(f"expected one line per request, got one more: {shown(line)}; {_STDERR_HINT}")
 
     def _how_it_ended(self) -> str:
@@ -113,6 +116,12 @@ class EngineProcess:
             return "the program closed its standard output"
         code = self._process.returncode
         return f"the program was killed by signal {-code}" if code < 0 else f"the program ended with exit code {code}"
+
+    def _last_messages(self) -> str:
+        if self._process.poll() is not None:
+            self._messages.wait(GRACE)
+        lines = self._messages.last_lines()
+        return f"its last lines on standard error: {lines}" if lines else "it wrote nothing to standard error"
 
     def _ends_within(self, seconds: float) -> bool:
         try:

@@ -62,7 +62,7 @@ class Conversation:
     """Requests to a program and its checked answers. A failure ends the program and raises EngineError."""
 
     def __init__(self, engine: str, arguments: list[str], timeout: float) -> None:
-        self.engine, self.timeout, self._segment = engine, timeout, ""
+        self.engine, self.timeout, self._number, self._segment = engine, timeout, 0, ""
         try:
             self._process = EngineProcess(arguments)
         except ProcessFailure as failure:
@@ -81,29 +81,41 @@ class Conversation:
             raise self.failure("hello", failure) from failure
 
     def ask(self, request: str, **fields: JSON) -> dict[str, JSON]:
-        """Send a request and return its answer. The segment is that of this request, or of the one before."""
+        """Send a request and return its answer, without the number. Requests are numbered from 1.
+
+        An error names the segment of this request, or of the one before.
+        """
+        self._number += 1
         self._segment = str(fields.get("id", self._segment))
         try:
-            answer = self._process.ask({"do": request, **fields}, self.timeout)
-            check_answer(request, answer)
+            answer = self._process.ask({"n": self._number, "do": request, **fields}, self.timeout)
+            check_answer(request, self._number, answer)
         except ProcessFailure as failure:
-            raise self.failure(request, failure) from failure
-        return answer
+            raise self.failure(request, failure, str(fields.get("folder", ""))) from failure
+        return {name: value for name, value in answer.items() if name != "n"}
 
-    def failure(self, request: str, problem: Exception) -> EngineError:
+    def failure(self, request: str, problem: Exception, folder: str = "") -> EngineError:
         """End the program and return the error to raise."""
         self.end()
-        return EngineError(self.engine, request, self._segment, str(problem))
+        return EngineError(self.engine, request, self._segment, str(problem), folder)
 
     def end(self) -> None:
         """End the program."""
         self._process.end()
 
 
-def check_answer(request: str, answer: Mapping[str, JSON]) -> None:
-    """Raise ProcessFailure if the answer reports an error, or has a missing, unknown or wrong field."""
+def check_answer(request: str, number: int, answer: Mapping[str, JSON]) -> None:
+    """Raise ProcessFailure if the answer reports an error or belongs to another request, or if a field is wrong."""
     if "error" in answer:
         raise ProcessFailure(f"the program reports: {' '.join(str(answer['error']).split())}")
+    if isinstance(answer.get("n"), bool) or answer.get("n") != number:
+        got = f"{answer['n']!r}; print one line for each request" if "n" in answer else shortened(str(dict(answer)))
+        raise ProcessFailure(f'expected "n": {number}, the number of this request, got {got}')
+    _check_fields(request, {name: value for name, value in answer.items() if name != "n"})
+
+
+def _check_fields(request: str, answer: Mapping[str, JSON]) -> None:
+    """Raise ProcessFailure if a field is missing, unknown or wrong."""
     fields, required = _FIELDS[request], _REQUIRED.get(request, ())
     if any(name not in answer for name in required) or any(name not in fields for name in answer):
         expected = _join(required, "and") or _join(tuple(fields), "or") or "no field"

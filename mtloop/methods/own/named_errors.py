@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from mtloop.methods.own.engine_error import EngineError
 
 
 def make_named(name: str, maker: Callable[..., Any], /, *model: Any, **settings: Any) -> Learner:
-    """Make a learner. An exception in its constructor, `propose` or `learn` becomes an EngineError."""
-    learner = _call(name, "construction", "", maker, *model, **settings)
+    """Make a learner. An exception in its constructor or in a method of learners becomes an EngineError."""
+    construction = _Request(name, "construction")
+    learner = construction.call(maker, *model, **settings)
     if not isinstance(learner, Learner):
-        kind = type(learner).__name__
-        raise EngineError(name, "construction", "", f"expected a learner with propose and learn, got {kind}")
+        raise construction.error(f"expected a learner with propose and learn, got {type(learner).__name__}")
     with suppress(TypeError):  # a class in C, whose instances cannot change their class
         learner.__class__ = _named_class(type(learner), name)
     return learner
@@ -33,40 +34,63 @@ def line_in(error: BaseException, path: Path | None) -> int | None:
     return lines[-1] if lines else None
 
 
-def _named_class(kind: type, name: str) -> type:
+@dataclass(frozen=True)
+class _Request:
+    """What a learner is asked to do, for the error that names it."""
+
+    engine: str
+    verb: str
+    segment: str = ""
+    folder: str = ""
+
+    def call(self, function: Callable[..., Any], /, *given: Any, **keywords: Any) -> Any:
+        """Call a function of the engine. Everything that it raises becomes an EngineError, except Ctrl-C."""
+        try:
+            return function(*given, **keywords)
+        except MtloopError:
+            raise
+        except BaseException as error:
+            if type(error) is KeyboardInterrupt:
+                raise
+            text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+            raise self.error(f"{text} ({_place(error, function)})") from error
+
+    def checked(self, result: Any, expected: type) -> Any:
+        """Return a result of the engine; raise EngineError if it has another type."""
+        if not isinstance(result, expected):
+            raise self.error(f"expected {expected.__name__} from mtloop.core, got {type(result).__name__}")
+        return result
+
+    def error(self, problem: str) -> EngineError:
+        return EngineError(self.engine, self.verb, self.segment, problem, self.folder)
+
+
+def _named_class(kind: Any, name: str) -> type:
     """Return a subclass of the learner's class: isinstance, attributes and signatures stay the same."""
 
     def propose(self: Any, segment: Segment, *more: Any, **keywords: Any) -> Proposal:
-        proposal = _call(name, "propose", segment.id, kind.propose, self, segment, *more, **keywords)  # type: ignore[attr-defined]
-        return _checked(name, "propose", segment.id, proposal, Proposal)  # type: ignore[no-any-return]
+        request = _Request(name, "propose", segment.id)
+        return request.checked(request.call(kind.propose, self, segment, *more, **keywords), Proposal)  # type: ignore[no-any-return]
 
     def learn(self: Any, proposal: Proposal, feedback: Feedback) -> Learned:
-        segment = proposal.segment.id
-        learned = _call(name, "learn", segment, kind.learn, self, proposal, feedback)  # type: ignore[attr-defined]
-        return _checked(name, "learn", segment, learned, Learned)  # type: ignore[no-any-return]
+        request = _Request(name, "learn", proposal.segment.id)
+        return request.checked(request.call(kind.learn, self, proposal, feedback), Learned)  # type: ignore[no-any-return]
 
-    members = {"propose": propose, "learn": learn, "__slots__": (), "__module__": kind.__module__}
+    def save(self: Any, folder: Path) -> None:
+        _Request(name, "save", folder=str(folder)).call(kind.save, self, folder)
+
+    def load(self: Any, folder: Path) -> None:
+        _Request(name, "load", folder=str(folder)).call(kind.load, self, folder)
+
+    def close(self: Any) -> None:
+        _Request(name, "close").call(kind.close, self)
+
+    optional = {verb.__name__: verb for verb in (save, load, close) if callable(getattr(kind, verb.__name__, None))}
+    members = {"propose": propose, "learn": learn, **optional, "__slots__": (), "__module__": kind.__module__}
     return type(kind.__name__, (kind,), members)
 
 
-def _checked(name: str, request: str, segment: str, result: Any, expected: type) -> Any:
-    if not isinstance(result, expected):
-        problem = f"expected {expected.__name__} from mtloop.core, got {type(result).__name__}"
-        raise EngineError(name, request, segment, problem)
-    return result
-
-
-def _call(name: str, request: str, segment: str, function: Callable[..., Any], /, *given: Any, **keywords: Any) -> Any:
-    try:
-        return function(*given, **keywords)
-    except MtloopError:
-        raise
-    except Exception as error:
-        text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-        raise EngineError(name, request, segment, f"{text} ({_place(error, function)})") from error
-
-
-def _place(error: Exception, function: Callable[..., Any]) -> str:
+def _place(error: BaseException, function: Callable[..., Any]) -> str:
     """Return file and line of an error: in the file of the engine, or where it was raised."""
     module = sys.modules.get(getattr(function, "__module__", ""))
     file = getattr(module, "__file__", None)
