@@ -96,16 +96,16 @@ class MissingExtra(MtloopError):
 CPU_HINT = "; without a GPU, first install torch for CPU, which is several GB smaller: see pytorch.org/get-started"
 
 
-def missing_extra(modules: Sequence[str], extras: Sequence[str]) -> MissingExtra:
-    """Return the error about libraries that are not installed, with the command that installs them.
+def missing_extra(names: Sequence[str], extras: Sequence[str], *, without_torch: bool = False) -> MissingExtra:
+    """Return the error about libraries or extras that are not installed, with the command that installs them.
 
     >>> print(missing_extra(["plotly", "jinja2"], ["report"]))
     plotly and jinja2 are not installed; run: pip install 'mtloop[report]'
     """
-    *first, last = modules
-    names = f"{', '.join(first)} and {last} are" if first else f"{last} is"
-    hint = CPU_HINT if "torch" in modules else ""
-    return MissingExtra(f"{names} not installed; run: pip install 'mtloop[{','.join(extras)}]'{hint}")
+    *first, last = names
+    subject = f"{', '.join(first)} and {last} are" if first else f"{last} is"
+    hint = CPU_HINT if without_torch else ""
+    return MissingExtra(f"{subject} not installed; run: pip install 'mtloop[{','.join(extras)}]'{hint}")
 
 
 def need(module: str, extra: str) -> ModuleType:
@@ -117,4 +117,4 @@ def need(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise missing_extra([module], [extra]) from error
+        raise missing_extra([module], [extra], without_torch=module == "torch") from error

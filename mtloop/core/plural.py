@@ -9,4 +9,5 @@ def pluralise(number: float, noun: str) -> str:
     >>> pluralise(1, "point"), pluralise(2.5, "point")
     ('1 point', '2.5 points')
     """
-    return f"{number:g} {noun}{'' if number == 1 else 's'}"
+    shown = number if isinstance(number, int) else f"{number:g}"
+    return f"{shown} {noun}{'' if number == 1 else 's'}"

@@ -172,6 +172,15 @@ def _differences(recorded: JSON, given: JSON, name: str = "") -> Iterator[str]:
         yield f"{name} is {recorded!r:.80} in the trace and {given!r:.80} now"
 
 
+def read_header(path: str | Path) -> Header:
+    """Read only the header of a trace; raise TraceError if there is none."""
+    try:
+        with Path(path).open("rb") as file:
+            return _parse_header(file.readline(), path)
+    except OSError as error:
+        raise TraceError(f"cannot be read: {error.strerror}; check the file name", path=path) from error
+
+
 def is_trace_start(start: bytes) -> bool:
     """Return whether these first bytes of a file are a trace header, or an incomplete one."""
     return start.startswith(_HEADER_PREFIX) or _HEADER_PREFIX.startswith(start)

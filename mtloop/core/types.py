@@ -143,7 +143,8 @@ class Score:
     """The value of a metric, on 0-100 unless the metric defines another range; NaN means undefined (0/0).
 
     `numerator` and `denominator`: the parts of a ratio. `interval`: a confidence interval, if the metric has one.
-    `detail`: further JSON fields. `digits`: the number of decimals in tables.
+    `detail`: further JSON fields. `digits`: the number of decimals in tables. `float(score)` is the value, and a format
+    such as `f"{score:.1f}"` formats it.
     """
 
     name: str
@@ -167,6 +168,17 @@ class Score:
         0/0
         """
         return f"{self.value:.{self.digits}f}" if self.defined else "0/0"
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        """Return the value in this format; without a format, or if it is undefined, the same as `str`.
+
+        >>> f"{Score('ter', 12.345, ''):.1f} {Score('ter', 12.345, '')}"
+        '12.3 12.35'
+        """
+        return format(self.value, spec) if spec and self.defined else str(self)
 
     def to_json(self) -> dict[str, JSON]:
         """Return plain JSON: an undefined value is null, whole counts are integers, an absent interval is left out."""

@@ -8,7 +8,7 @@ from mtloop.core.log import logger
 from mtloop.data.formats.corpus import Corpus
 from mtloop.data.languages import check_languages
 from mtloop.data.writing_systems import unexpected_script
-from mtloop.text.tokenisers import lacks_spaces
+from mtloop.text.tokenisers import FAIR_SHARE, lacks_spaces
 
 
 def check_corpus(corpus: Corpus, models: Iterable[tuple[str, str]] = ()) -> None:
@@ -22,9 +22,10 @@ def check_corpus(corpus: Corpus, models: Iterable[tuple[str, str]] = ()) -> None
         check_languages(corpus, source, target)
     for message in corpus.messages:
         logger.warning(message)
-    if not corpus.target_lang and not any(target for _, target in languages) and lacks_spaces(_references(corpus)):
+    known = corpus.target_lang or any(target for _, target in languages)
+    if not known and lacks_spaces(_references(corpus), FAIR_SHARE):
         advice = "give their language with --target-lang, or the scores mean little"
-        logger.warning("%s: the references have no spaces between words; %s", corpus.path, advice)
+        logger.warning("%s: the references have text without spaces between words; %s", corpus.path, advice)
     for source, target in languages:
         _check_scripts(corpus, source, target)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -59,7 +60,7 @@ class LearnedScores:
         for name in dict.fromkeys(file.metric for file in self.files):
             systems = _add_files(systems, [file for file in self.files if file.metric == name], align)
         for name, table in self.tables.items():
-            systems = {one: with_scores(steps, name, _of(table, one, systems, name)) for one, steps in systems.items()}
+            systems = {system: _with_table_scores(system, systems, table, name) for system in systems}
         for scorer in self.scorers:
             systems = _add_scorer(systems, scorer)
         return systems
@@ -79,7 +80,8 @@ def _with_file_scores(
     for file, table in read:
         scores = scores_of_system(table, system, len(systems), file)
         if scores is not None:
-            return _with_aligned(systems[system], name, scores, file.path, align)
+            with _naming(system, systems):
+                return _with_aligned(systems[system], name, scores, file.path, align)
     path = read[0][0].path
     raise InputError(f"no {name} scores of system {system}; give them with --scores {name}:{system}=FILE", path=path)
 
@@ -97,10 +99,28 @@ def _with_aligned(
 
 def _add_scorer(systems: Systems, scorer: Scorer) -> Systems:
     """Return the systems with the scorer's scores; it is started once, for the steps of all systems."""
-    scores = iter(scorer(list(chain.from_iterable(systems.values()))))
+    names = [system for system, steps in systems.items() for _ in steps] if len(systems) > 1 else []
+    scores = iter(scorer(list(chain.from_iterable(systems.values())), names))
     return {
         system: with_scores(steps, scorer.metric, [next(scores) for _ in steps]) for system, steps in systems.items()
     }
+
+
+def _with_table_scores(system: str, systems: Systems, table: ScoreTable, name: str) -> list[Step]:
+    scores = _of(table, system, systems, name)
+    with _naming(system, systems):
+        return with_scores(systems[system], name, scores)
+
+
+@contextmanager
+def _naming(system: str, systems: Systems) -> Iterator[None]:
+    """Add the name of the system to an error, if there are several systems."""
+    try:
+        yield
+    except InputError as error:
+        if len(systems) < 2:
+            raise
+        raise InputError(f"{error} (system {system!r})") from error
 
 
 def _of(table: ScoreTable, system: str, systems: Systems, name: str) -> Sequence[float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +19,14 @@ from mtloop.metrics.curves import has_source
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.registry import MetricOptions, make_metrics
 from mtloop.metrics.slope import Slope
-from mtloop.text.tokenisers import lacks_spaces
+from mtloop.text.tokenisers import FAIR_SHARE, MAJORITY, lacks_spaces
 
 QUALITY = ("bleu", "chrf", "ter", "sbleu")
 LEARNING = ("r0", "r1", "r01")
 SLOPES = ("slope-u", "slope-ca")
 SOURCE_METRICS = ("rr", "oov")  # computed on the source text
-SPLIT_AT_SPACES = ("13a", "intl", "none")  # tokenisers that find no words in text without spaces
+_SPLIT_AT_SPACES = re.compile(r"tok:(13a|intl|none|whitespace|moses-[a-z]+|tercom(?!.*asian:yes))(\||$)")
+"""A signature with a tokeniser that finds no words in text without spaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,8 @@ class Measures:
     """The metrics and their options; see `MetricOptions` for those that are not explained here.
 
     `names` are the metrics (None: a choice that fits the options); learned metrics are added to them. `slopes` adds the
-    slopes of TER, unless `names` has a slope or they cannot be computed.
+    slopes of TER, unless `names` has a slope or they cannot be computed. Without `names`, recall is left out if
+    there is no stop list for the language.
     """
 
     names: Sequence[str] | None = None
@@ -89,9 +92,12 @@ class Measures:
         metrics = self._computable(systems)
         _check_source(metrics, systems)
         _check_blocks(metrics, systems, self.options)
-        _warn_without_spaces(metrics, systems, self.options)
-        counting = self.options.block_counting
-        evaluation = Evaluation(systems, metrics, baseline, self.resamples, self.seed, counting)  # checks the streams
+        counting, warnings = self.options.block_counting, list(self._warnings(metrics, systems))
+        evaluation = Evaluation(  # checks the streams
+            systems, metrics, baseline, self.resamples, self.seed, counting, warnings
+        )
+        for warning in warnings:
+            logger.warning(warning)
         return replace(evaluation, systems=self.learned.add_to(systems, align))
 
     @property
@@ -104,6 +110,25 @@ class Measures:
     @property
     def _adds_slopes(self) -> bool:
         return self.slopes and not any(name.strip().lower().startswith("slope-") for name in self.names or ())
+
+    def _warnings(self, metrics: Sequence[Metric], systems: Systems) -> Iterator[str]:
+        if self.names is None and self.options.lacks_stopwords:
+            problem = f"there is no stop list for language {self.language!r}"
+            yield f"{', '.join(LEARNING)} are left out: {problem}; give one with --stopwords FILE"
+        splitting = [metric.name for metric in metrics if _splits_at_spaces(metric)]
+        share = MAJORITY if self.language else FAIR_SHARE
+        if splitting and lacks_spaces(_references(next(iter(systems.values()))), share):
+            problem = "the references have text without spaces between words"
+            yield f"{problem}, so these scores mean little: {', '.join(splitting)}; {self._advice_on_spaces}"
+
+    @property
+    def _advice_on_spaces(self) -> str:
+        remove = f"leave out --tokenize {self.tokenize}" if self.tokenize else ""
+        if self.language and not self.options.has_spaces:
+            return remove
+        if self.language:
+            return f"check --target-lang {self.language}"
+        return " and ".join(filter(None, ["give the language, such as --target-lang ja", remove]))
 
     def _computable(self, systems: Systems) -> list[Metric]:
         """Return the metrics without added slopes that cannot be computed."""
@@ -147,25 +172,22 @@ def _block_problem(systems: Systems, options: MetricOptions) -> str:
     steps = next(iter(systems.values()))
     if has_source(steps):
         texts: Iterable[str] = (step.proposal.segment.source for step in steps)
-        side, option, known = "source text", "--source-lang", options.block_counting.source
+        side, option, language = "source text has", "--source-lang", options.source_language
+        known = options.block_counting.source
     else:
-        texts, side, option = _references(steps), "references", "--target-lang"
+        texts, side, option, language = _references(steps), "references have", "--target-lang", options.language
         known = options.block_counting.reference
-    if known is not None or not lacks_spaces(texts):
+    if known is not None or not lacks_spaces(texts, MAJORITY):
         return ""
-    verb = "has" if side == "source text" else "have"
-    return f"the {side} {verb} no spaces between words; give the language with {option}, such as {option} ja"
+    advice = f"check {option} {language}" if language else f"give the language with {option}, such as {option} ja"
+    return f"the {side} no spaces between words; {advice}"
 
 
-def _warn_without_spaces(metrics: Sequence[Metric], systems: Systems, options: MetricOptions) -> None:
-    """Warn if a metric splits text at spaces, but the references have none."""
-    counting = [metric.name for metric in metrics if "tok:" in getattr(metric, "signature", "")]
-    if not counting or options.tokeniser not in SPLIT_AT_SPACES:
-        return
-    if lacks_spaces(_references(next(iter(systems.values())))):
-        problem = f"the references have no spaces between words, but tokeniser {options.tokeniser} splits at spaces"
-        hint = "give the language, such as --target-lang ja, or --tokenize char"
-        logger.warning(f"{problem}, so these scores mean little: {', '.join(counting)}; {hint}")
+def _splits_at_spaces(metric: Metric) -> bool:
+    """Whether a metric finds the words of the translation at its spaces. KSMR is simulated word by word."""
+    if metric.name in SOURCE_METRICS:
+        return False
+    return metric.name == "ksmr" or _SPLIT_AT_SPACES.search(getattr(metric, "signature", "")) is not None
 
 
 def _references(steps: Sequence[Step]) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -180,20 +180,26 @@ def _references(refs: Texts | Sequence[Sequence[str]] | Sequence[Path]) -> list[
     """Return one list per reference. A list of strings is one reference; a list of lists or paths is several."""
     if isinstance(refs, str | Path):
         return [_lines(refs)]
-    items: list[Any] = list(refs)
+    items: list[Any] = _items(refs)
     if not items:
         raise InputError("nothing to score: `refs` is empty")
-    return [_lines(items)] if all(isinstance(item, str) for item in items) else [_lines(item) for item in items]
+    return [_lines(items)] if any(isinstance(item, str) for item in items) else [_lines(item) for item in items]
 
 
 def _lines(texts: Texts) -> list[str]:
     if isinstance(texts, str | Path):
         return read_lines(texts)
-    lines = list(texts)
+    lines = _items(texts)
     for text in lines:
         if not isinstance(text, str):
             raise InputError(f"{text!r} is not a text; expected a list of strings, or a file")
     return lines
+
+
+def _items(texts: Any) -> list[Any]:
+    if not isinstance(texts, Iterable):
+        raise InputError(f"{texts!r} is not a list of texts; expected a list of strings, or a file")
+    return list(texts)
 
 
 def _check_count(columns: Sequence[Sequence[str]], name: str, expected: int) -> None:

@@ -9,16 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from mtloop.core.errors import InputError
+from mtloop.core.errors import InputError, TraceError
 from mtloop.core.log import logger
 from mtloop.core.loop import run
-from mtloop.core.trace import Trace, is_trace_start
-from mtloop.core.types import Segment, Step, Truth
+from mtloop.core.plural import pluralise
+from mtloop.core.trace import Trace, is_trace_start, read_header
+from mtloop.core.types import Fields, Segment, Step, Truth
 from mtloop.data import Corpus, Pair, parse_columns, read, read_aligned, read_lines
+from mtloop.data.languages import common_tag
 from mtloop.judges import PostEditor
 from mtloop.methods.recorded import Recorded
 
 T = TypeVar("T")
+LANGUAGES = ("source_lang", "target_lang")  # fields in the header of a trace
 COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
 
 
@@ -50,8 +53,8 @@ class SystemFiles:
         systems = dict(self._systems())
         if not systems:
             raise InputError("nothing to score: give traces, or --ref and --hyp, or --data with a column `mt`")
-        if self.data is not None and self._corpus.skipped:
-            logger.warning(self._corpus.skipped_message)
+        for message in self._corpus.messages if self.data is not None else ():
+            logger.warning(message)
         return systems
 
     @property
@@ -64,11 +67,13 @@ class SystemFiles:
         count = len(self._stream)
         if len(values) == count:
             return list(values)
-        if self.data is not None and len(values) == count + sum(self._corpus.skipped.values()):
+        rows = count + (sum(self._corpus.skipped.values()) if self.data is not None else 0)
+        if len(values) == rows:
             return [values[row - 1] for row in self._corpus.rows]
-        first = min(len(values), count) + 1
-        message = f"{len(values)} lines, but {self._truth_file} has {count}; line {first} has no counterpart"
-        raise InputError(message, path=path)
+        found = pluralise(count, "line" if self.data is None else "pair")
+        if rows > count:
+            found += f" ({rows} rows with the skipped ones)"
+        raise InputError(f"{pluralise(len(values), 'line')}, but {self._truth_file} has {found}", path=path)
 
     def _systems(self) -> Iterator[tuple[str, list[Step]]]:
         for path, name in self._names.items():
@@ -98,8 +103,14 @@ class SystemFiles:
 
     @property
     def declared_languages(self) -> tuple[str | None, str | None]:
-        """The source and the target language that --data declares; None if it does not."""
-        return (self._corpus.source_lang or None, self._corpus.target_lang or None) if self.data else (None, None)
+        """The source and the target language: those that --data declares, else those of the runs; None if unknown."""
+        declared = (self._corpus.source_lang, self._corpus.target_lang) if self.data else ("", "")
+        source, target = (tag or self._recorded(name) or None for tag, name in zip(declared, LANGUAGES, strict=True))
+        return source, target
+
+    def _recorded(self, name: str) -> str:
+        """The language that the traces have in common, by its name in their headers; "" if they have none."""
+        return common_tag(str(_recorded_config(path).get(name) or "") for path in self._names)
 
     @cached_property
     def _corpus(self) -> Corpus:
@@ -156,6 +167,14 @@ def read_steps(path: Path) -> list[Step]:
     if not steps:
         raise InputError("the trace contains no steps yet", path=path)
     return steps
+
+
+def _recorded_config(path: Path) -> Fields:
+    """The configuration in the header of a trace; empty for other files."""
+    try:
+        return read_header(path).config if is_trace(path) else {}
+    except TraceError:  # it is raised again when the steps are read
+        return {}
 
 
 def is_trace(path: Path) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtloop.core.errors import InputError
+from mtloop.core.plural import pluralise
 from mtloop.core.types import JSON, Step
 from mtloop.metrics.base import Additive, Array, divide
 
@@ -47,7 +48,8 @@ class GivenScores(Additive):
 def with_scores(steps: Sequence[Step], name: str, scores: Sequence[float]) -> list[Step]:
     """Return the steps with a score of the metric `name` in each proposal."""
     if len(scores) != len(steps):
-        raise InputError(f"{len(scores)} {name} scores for {len(steps)} segments; expected one score per segment")
+        found = f"{pluralise(len(scores), f'{name} score')} for {pluralise(len(steps), 'segment')}"
+        raise InputError(f"{found}; expected one score per segment")
     return [_with_score(step, name, score) for step, score in zip(steps, scores, strict=True)]
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from mtloop.core.errors import InputError
+from mtloop.core.plural import pluralise
 from mtloop.core.processes import last_error
 from mtloop.core.types import Step
 from mtloop.metrics.given_scores import as_score, check_name
@@ -59,30 +60,35 @@ class Scorer:
         except ValueError as error:
             raise InputError(f"--scorer {self.metric}: the command {self.command!r} has an open quote") from error
 
-    def __call__(self, steps: Sequence[Step]) -> list[float]:
-        """Return the score of every step; raise InputError, with the command and the segment, if one is missing."""
+    def __call__(self, steps: Sequence[Step], systems: Sequence[str] = ()) -> list[float]:
+        """Return the score of every step; raise InputError, with the command and the segment, if one is missing.
+
+        `systems` names the system of every step, for errors; leave it out if there is only one.
+        """
+        of_system = [f" of system {system!r}" for system in systems] or [""] * len(steps)
+        segments = [f"segment {step.proposal.segment.id!r}{of}" for step, of in zip(steps, of_system, strict=True)]
         with tempfile.TemporaryFile() as errors, self._started(errors) as process:
             answers = _Answers(process, steps, self.timeout)
-            scores = [self._score(answers, step, number) for number, step in enumerate(steps)]
+            scores = [self._score(answers, segment, number) for number, segment in enumerate(segments)]
             if extra := answers.line_after_last():
                 raise self._error(f"wrote a line too many: {one_line(extra)!r}; expected one line per segment")
             return scores
 
-    def _score(self, answers: _Answers, step: Step, number: int) -> float:
-        segment = step.proposal.segment.id
+    def _score(self, answers: _Answers, segment: str, number: int) -> float:
+        """Return the next score, which must be that of this segment."""
         try:
             line = answers.next_line()
         except queue.Empty:
             hint = "allow more time with --scorer-timeout"
-            raise self._error(f"gave no answer for segment {segment!r} in {self.timeout:g} seconds; {hint}") from None
+            raise self._error(f"gave no answer for {segment} in {self.timeout:g} seconds; {hint}") from None
         if line is None:
             reason = answers.reason_of_end()
-            raise self._error(f"ended after {number} answers, before segment {segment!r} ({reason})")
+            raise self._error(f"ended after {pluralise(number, 'answer')}, before {segment} ({reason})")
         try:
             return as_score(segment_score(json.loads(line), self.metric))
         except (ValueError, InputError):
             expected = 'expected a number or {"score": number}'
-            raise self._error(f"answered {one_line(line)!r} to segment {segment!r}; {expected}") from None
+            raise self._error(f"answered {one_line(line)!r} to {segment}; {expected}") from None
 
     @contextlib.contextmanager
     def _started(self, errors: IO[bytes]) -> Iterator[_Process]:

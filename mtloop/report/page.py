@@ -48,6 +48,7 @@ class Page:
             "verdict": verdict(self.evaluation, self.results),
             "extent": self._extent(),
             "test": self._test(),
+            "warnings": self.evaluation.warnings,
             "scores": page_scores(self.evaluation, self.results),
             "slopes": page_slopes(self.evaluation, self.results),
             "paper_tables": self.learning_curves.text() if self.learning_curves else "",

@@ -100,7 +100,7 @@ def check_settings(
     hints = get_type_hints(kind, include_extras=True)
     known = {spec.name: hints[spec.name] for spec in fields(kind)} | dict(types or {})
     try:
-        return _checker(kind.__name__, known).validate_json(json.dumps(dict(values), default=str))
+        return _checker(kind.__name__, known).validate_json(json.dumps(dict(values), default=_plain_json))
     except ValidationError as error:
         raise InputError(describe_mistakes(error, known, owner=owner), path=path) from None
 
@@ -133,6 +133,11 @@ def _describe(error: ErrorDetails, names: list[str], owner: str, rename: Callabl
     value = repr(error["input"])
     short = value if len(value) <= MAX_VALUE_LENGTH else f"{value[:MAX_VALUE_LENGTH]}..."
     return f"{name} is {short}; expected {_expected(error)}"
+
+
+def _plain_json(value: Any) -> Any:
+    """Return a number of numpy as a number of Python, and other objects, such as paths, as text."""
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def _place(part: str | int) -> str:

