@@ -91,7 +91,8 @@ _MEASURES = (
         "--metrics",
         "names",
         metavar="A,B,...",
-        help="Metrics to compute.  [default: bleu,chrf,ter,sbleu; with --target-lang also r0,r1,r01]",
+        help="Metrics to compute.  [default: bleu,chrf,ter,sbleu; also r0,r1,r01 with --spm, or if the target "
+        "language has spaces between words and a stop list (or --stopwords)]",
     ),
     click.option(
         "--tokenize",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, parse_setting
+from mtloop.core.extras import need_extras
 from mtloop.methods.defaults import COMPARED_METHODS
 
 EPILOG = """
@@ -62,8 +63,10 @@ Run the same command again to resume after an interruption.
 def command(methods: str, metrics: str | None, out: Path, pairs: tuple[str, ...], **options: Any) -> None:
     """Run several methods on the same stream; compare their quality and speed of learning, with significance."""
     from mtloop.experiments.compare import compare
+    from mtloop.methods.registry import method_extras
     from mtloop.report import check
 
+    need_extras("report", *method_extras(methods))
     check(out / "report.html", ("png",))
     settings = list(map(parse_setting, pairs))
     result = compare(methods=methods, metrics=metrics, out=out, settings=settings, **options)

@@ -24,11 +24,10 @@ Examples:
 def command(name: str | None, output_format: str) -> None:
     """List the learning methods, or show what one method is and which settings it has."""
     from mtloop.methods.listing import method_table, settings_text
-    from mtloop.methods.registry import METHODS, find_method, plugins
+    from mtloop.methods.registry import all_methods, find_method
 
     if output_format == "json":
-        known = METHODS | plugins()
-        records = find_method(name).to_json() if name else [method.to_json() for method in known.values()]
+        records = find_method(name).to_json() if name else [method.to_json() for method in all_methods().values()]
         click.echo(json.dumps(records, indent=2, ensure_ascii=False))
         return
     click.echo(settings_text(find_method(name)) if name else method_table())

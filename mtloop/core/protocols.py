@@ -55,9 +55,9 @@ class DeclaresFeedback(Protocol):
 
 @runtime_checkable
 class RecallsCorrections(Protocol):
-    """A learner that finds the corrections most similar to a source, the most similar first."""
+    """A learner that finds the corrections most similar to a source, the most similar first; None: it keeps none."""
 
-    def similar_corrections(self, source: str) -> Sequence[SimilarCorrection]: ...
+    def similar_corrections(self, source: str) -> Sequence[SimilarCorrection] | None: ...
 
 
 @runtime_checkable

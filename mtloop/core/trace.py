@@ -7,7 +7,7 @@ incomplete last line: `Trace.read` ignores it, and `TraceWriter` removes it and 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -153,8 +153,9 @@ class TraceWriter:
         trace = Trace.read(self.path)
         if serialisation.dumps(trace.header) != serialisation.dumps(self.header):
             differing = _differences(serialisation.encode(trace.header), serialisation.encode(self.header))
-            reason = "; ".join(islice(differing, MAX_DIFFERENCES)) or "its header differs"
-            raise TraceError(f"belongs to another run ({reason}); choose another file name", path=self.path)
+            reasons = list(islice(differing, MAX_DIFFERENCES))
+            described = "; ".join(reasons) or "its header differs"
+            raise TraceError(f"belongs to another run ({described}); {_remedy(reasons)}", path=self.path)
         return trace.steps
 
     def _append(self, line: bytes) -> None:
@@ -179,6 +180,13 @@ def read_header(path: str | Path) -> Header:
             return _parse_header(file.readline(), path)
     except OSError as error:
         raise TraceError(f"cannot be read: {error.strerror}; check the file name", path=path) from error
+
+
+def _remedy(reasons: Sequence[str]) -> str:
+    """What to do about headers that differ. A fingerprint alone differs if a file of the engine or model changed."""
+    if len(reasons) == 1 and reasons[0].startswith("fingerprint is "):
+        return "a file of the engine or of the model has changed: restore it, or choose another file name (--out)"
+    return "choose another file name"
 
 
 def is_trace_start(start: bytes) -> bool:

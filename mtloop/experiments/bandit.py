@@ -14,7 +14,7 @@ from mtloop.data import check_corpus
 from mtloop.experiments.bandit_task import BanditJob, BanditTask
 from mtloop.experiments.folders import output_folder
 from mtloop.experiments.join import ParticipantJob
-from mtloop.experiments.method_settings import GivenSettings, assign_settings
+from mtloop.experiments.method_settings import GivenSettings, assign_settings, find_methods, pairs_of
 from mtloop.experiments.options import TaskOptions
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.judges.rewards import sentence_reward
@@ -53,7 +53,8 @@ def bandit(
     `mtloop.experiments.options.TaskOptions`.
     """
     trained = str(oracle) if oracle in ORACLES else ""
-    found = [find_method(name) for name in list_names(methods, "method")]
+    settings = pairs_of(settings)
+    found = find_methods(list_names(methods, "method"), settings)
     found += [find_method(trained)] if trained and trained not in {method.name for method in found} else []
     models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
     given = assign_settings(found, settings)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 from annotated_types import Ge
 
 from mtloop.bandits.oracle import RequiresReferences
+from mtloop.core.closing import closed_after
 from mtloop.core.errors import InputError
 from mtloop.core.loop import Delay
 from mtloop.core.protocols import Learner
@@ -137,7 +138,7 @@ class BanditJob:
         steps = record(
             self.trace, header, stream, learner, self.task.rater(), schedule=schedule, stop_after=len(stream)
         )
-        deque(steps, maxlen=0)
+        deque(closed_after(steps, learner), maxlen=0)
 
     def prepare(self) -> tuple[Learner, Header]:
         """The learner and the header of its trace. An oracle gets the references."""

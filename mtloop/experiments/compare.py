@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from mtloop.core.log import logger
 from mtloop.core.names import list_names
 from mtloop.core.ranges import check_at_least
 from mtloop.core.trace import Trace
+from mtloop.core.types import Proposal, Segment, Step, Truth
 from mtloop.data import check_corpus
 from mtloop.experiments import backward_reliability
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.folders import output_folder
 from mtloop.experiments.measures import Measures
-from mtloop.experiments.method_settings import GivenSettings, assign_settings
+from mtloop.experiments.method_settings import GivenSettings, assign_settings, find_methods, pairs_of
 from mtloop.experiments.options import ExperimentOptions
 from mtloop.experiments.run import ExperimentJob
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.methods.defaults import COMPARED_METHODS
 from mtloop.methods.method import Method
-from mtloop.methods.registry import find_method
 from mtloop.report.result import Result
 from mtloop.report.table import Table
 
@@ -66,9 +67,12 @@ def compare(
     experiments = make_experiments(methods, settings, data=data, **options)
     first = next(iter(experiments.values()))
     check_corpus(first.corpus, [experiment.learner_config.languages for experiment in experiments.values()])
-    first.stream()
-    language = next((one.language for one in experiments.values() if one.language), None)
-    measures = make_measures(metrics, language, tokenize, spm, block_words)
+    languages = {
+        "source_language": first.source_lang or first.corpus.source_lang or None,
+        "language": next((one.language for one in experiments.values() if one.language), None),
+    }
+    measures = make_measures(metrics, **languages, tokenize=tokenize, spm=spm, block_words=block_words)
+    measures.check({"": untranslated(first.stream())})
     if reliability:
         backward_reliability.check_documents(first, reliability)
     folder = output_folder(out)
@@ -88,8 +92,9 @@ def make_experiments(
 
     The settings in the file `config` apply to all methods that have them, like `settings`, which take precedence.
     """
-    found = {method.name: method for method in map(find_method, list_names(methods, "method"))}
     fields = Experiment.read_fields(Path(config)) if config else {}
+    names, settings = list_names(methods, "method"), pairs_of(settings)
+    found = {method.name: method for method in find_methods(names, fields.get("settings", {}), settings)}
     in_file = assign_settings(list(found.values()), fields.pop("settings", {}))
     given = assign_settings(list(found.values()), settings)
     fields = {**fields, **{name: value for name, value in options.items() if value is not None}, "method": None}
@@ -107,17 +112,20 @@ def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in unused}
 
 
+def untranslated(stream: Iterable[tuple[Segment, Truth]]) -> list[Step]:
+    """Return the steps of a stream without translations, to check metrics before the runs."""
+    return [Step(i, Proposal(segment, ""), truth=truth) for i, (segment, truth) in enumerate(stream)]
+
+
 def make_measures(
-    names: str | Sequence[str] | None,
-    language: str | None,
-    tokenize: str | None,
-    spm: str | Path | None,
-    block_words: int,
+    names: str | Sequence[str] | None, *, language: str | None, spm: str | Path | None, **options: Any
 ) -> Measures:
     """Return the metrics to compute. Raise InputError for a wrong name or option, before the runs."""
     subwords, listed = None if spm is None else Path(spm), None if names is None else list_names(names, "metric")
-    measures = Measures(names=listed, language=language, tokenize=tokenize, spm=subwords, block_words=block_words)
+    measures = Measures(names=listed, language=language, spm=subwords, **options)
     if names is None:
+        if measures.options.lacks_stopwords:
+            logger.warning("recall is left out: there is no stop list for language %s", language)
         learning = LEARNING if measures.options.can_count_words else ()
         measures = replace(measures, names=(*QUALITY, *learning, *SLOPE))
     _ = measures.metrics

@@ -22,6 +22,7 @@ from mtloop.methods.engines import Model
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.neural import canonical_name
 from mtloop.methods.own import refuse_engine_from_file
+from mtloop.methods.registry import check_method_name
 from mtloop.nmt.delta_files import find_delta, read_delta
 from mtloop.text.settings_files import check_settings, read_toml
 
@@ -75,6 +76,8 @@ class Experiment:
         `lang` is a short name of `target_lang`; `beam_size` is a setting of all neural methods.
         """
         table = cls.read_fields(Path(config)) if config else {}
+        if (method := fields.get("method")) is not None:
+            check_method_name(method)
         given = {"data": data, "target_lang": lang, **fields, "settings": settings}
         given = check_settings(cls, {name: value for name, value in given.items() if value is not None}, types=TYPES)
         merged = _take_settings(table, "beam_size =") | _take_settings(given, "--beam-size")

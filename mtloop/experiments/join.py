@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mtloop.core.closing import closed_after
 from mtloop.core.errors import InputError
 from mtloop.core.log import logger
 from mtloop.core.types import JSON, Reward, Step
@@ -68,7 +69,7 @@ class ParticipantJob:
         start = run_config["first_step"]
         assert isinstance(start, int)
         total = self.passes * joined.initial_state.samples - start
-        return with_reward(steps, total, f"{self.task} {joined.run}")
+        return with_reward(closed_after(steps, learner), total, f"{self.task} {joined.run}")
 
     def to_json(self) -> dict[str, JSON]:
         fields: dict[str, JSON] = {name: getattr(self, name) for name in ("url", "task", "run_id", "passes")}

@@ -16,6 +16,7 @@ from mtloop.core.types import Step
 from mtloop.experiments.learned_scores import Align, LearnedScores, Systems
 from mtloop.experiments.systems import SystemFiles, read_steps
 from mtloop.metrics.curves import has_source
+from mtloop.metrics.effort import KSMR, WordPrediction
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.registry import MetricOptions, make_metrics
 from mtloop.metrics.slope import Slope
@@ -25,7 +26,7 @@ QUALITY = ("bleu", "chrf", "ter", "sbleu")
 LEARNING = ("r0", "r1", "r01")
 SLOPES = ("slope-u", "slope-ca")
 SOURCE_METRICS = ("rr", "oov")  # computed on the source text
-_SPLIT_AT_SPACES = re.compile(r"tok:(13a|intl|none|whitespace|moses-[a-z]+|tercom(?!.*asian:yes))(\||$)")
+_SPLIT_AT_SPACES = re.compile(r"tok:(13a|intl|none|moses-[a-z]+|tercom(?!.*asian:yes))(\||$)")
 """A signature with a tokeniser that finds no words in text without spaces."""
 
 
@@ -84,14 +85,19 @@ class Measures:
             given=self.learned.metrics(),
         )
 
+    def check(self, systems: Systems, metrics: Sequence[Metric] | None = None) -> None:
+        """Raise InputError if a metric cannot be computed on these systems."""
+        chosen = self.metrics if metrics is None else metrics
+        _check_source(chosen, systems)
+        _check_blocks(chosen, systems, self.options)
+
     def evaluate(self, systems: Systems, baseline: str | None = None, align: Align | None = None) -> Evaluation:
         """Return the evaluation of the systems. The scores of learned metrics are read or computed now.
 
         `align` matches the scores of a file with the segments, if their numbers differ.
         """
         metrics = self._computable(systems)
-        _check_source(metrics, systems)
-        _check_blocks(metrics, systems, self.options)
+        self.check(systems, metrics)
         counting, warnings = self.options.block_counting, list(self._warnings(metrics, systems))
         evaluation = Evaluation(  # checks the streams
             systems, metrics, baseline, self.resamples, self.seed, counting, warnings
@@ -123,12 +129,11 @@ class Measures:
 
     @property
     def _advice_on_spaces(self) -> str:
-        remove = f"leave out --tokenize {self.tokenize}" if self.tokenize else ""
-        if self.language and not self.options.has_spaces:
-            return remove
+        """What makes the scores meaningful; only a tokeniser that splits at spaces must be left out."""
+        remove = f"leave out --tokenize {self.tokenize}" if _SPLIT_AT_SPACES.match(f"tok:{self.tokenize}") else ""
         if self.language:
-            return f"check --target-lang {self.language}"
-        return " and ".join(filter(None, ["give the language, such as --target-lang ja", remove]))
+            return f"check --target-lang {self.language}" if self.options.has_spaces else remove
+        return ", and ".join(filter(None, ["give the language, such as --target-lang ja", remove]))
 
     def _computable(self, systems: Systems) -> list[Metric]:
         """Return the metrics without added slopes that cannot be computed."""
@@ -184,10 +189,11 @@ def _block_problem(systems: Systems, options: MetricOptions) -> str:
 
 
 def _splits_at_spaces(metric: Metric) -> bool:
-    """Whether a metric finds the words of the translation at its spaces. KSMR is simulated word by word."""
-    if metric.name in SOURCE_METRICS:
-        return False
-    return metric.name == "ksmr" or _SPLIT_AT_SPACES.search(getattr(metric, "signature", "")) is not None
+    """Whether a metric finds the words of the translation at its spaces."""
+    if isinstance(metric, KSMR | WordPrediction):
+        return metric.spaces
+    signature = "" if metric.name in SOURCE_METRICS else getattr(metric, "signature", "")
+    return _SPLIT_AT_SPACES.search(signature) is not None
 
 
 def _references(steps: Sequence[Step]) -> Iterable[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 from mtloop.core.atomic import write_text
+from mtloop.core.closing import closed_after
 from mtloop.core.errors import InputError
 from mtloop.core.ranges import check_at_least
 from mtloop.core.record import record
@@ -76,7 +77,8 @@ def run_experiment(
     steps = record(
         out, header, stream, learner, PostEditor(), schedule=schedule, snapshot_every=snapshot_every, stop_after=total
     )
-    return with_progress(_timed(steps, out), total, experiment.method, experiment.language)
+    timed = _timed(closed_after(steps, learner), out)
+    return with_progress(timed, total, experiment.method, experiment.language)
 
 
 def _timed(steps: Iterable[Step], out: Path) -> Iterator[Step]:

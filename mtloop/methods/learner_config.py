@@ -39,7 +39,8 @@ class LearnerConfig:
         delta: str = "",
     ) -> LearnerConfig:
         """Find the method by name and convert its settings. Raise InputError for a wrong name or value."""
-        found = find_method(method)
+        _check_settings(settings)
+        found = find_method(method, timeout=(settings or {}).get("timeout"))
         if found.engine.extra:
             need_extras(found.engine.extra)
         if model and not found.engine.loads_model:
@@ -92,3 +93,9 @@ class LearnerConfig:
             "threads": self.threads,
             "delta": self.delta,
         }
+
+
+def _check_settings(settings: object) -> None:
+    """Raise InputError if settings are not a mapping from names to values."""
+    if settings is not None and not (isinstance(settings, Mapping) and all(isinstance(name, str) for name in settings)):
+        raise InputError(f"settings is {settings!r:.80}; expected names and values, for example {{'beam_size': 4}}")

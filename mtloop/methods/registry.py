@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.log import logger
+from mtloop.core.names import list_names
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
 from mtloop.methods.copy_source import CopySource
@@ -34,16 +35,18 @@ METHODS: dict[str, Method] = {
 }
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str, *, timeout: JSON = None) -> Method:
     """Return the record of a method, or of a user's own engine (`file.py:Class`, `module:Class`, `exec:COMMAND`).
 
-    The parts of a name may have any order. Raise UnknownName if there is no such method.
+    The parts of a name may have any order. Raise UnknownName if there is no such method. `timeout`: seconds that a
+    program gets to describe itself (None: the default).
 
     >>> find_method("memory+full").name, find_method("full").engine.name
     ('full+memory', 'neural')
     """
+    check_method_name(name)
     if is_own_engine(name):
-        return own_method(name)
+        return own_method(name, timeout)
     name, points = canonical_name(name), plugin_points()
     if name in points:  # only this plugin is imported: a broken one does not disturb the others
         return method_of_plugin(points[name])
@@ -55,6 +58,18 @@ def find_method(name: str) -> Method:
     if wrong := [part for part in name.split("+") if "+" in name and part not in parts]:
         raise UnknownName("part of a method", wrong[0], parts)
     raise UnknownName("method", name, [*METHODS, *points], hint="parts combine with +, for example lasso+memory+copy")
+
+
+def check_method_name(name: object) -> None:
+    """Raise InputError if a name is not text; suggest the name of a class."""
+    if not isinstance(name, str):
+        own = name.__name__ if isinstance(name, type) else "CLASS"
+        raise InputError(f"method is {name!r:.80}; expected its name, or 'FILE.py:{own}' for a class of your own")
+
+
+def method_extras(names: str | Sequence[str]) -> set[str]:
+    """Return the extras that these methods need."""
+    return {extra for name in list_names(names, "method") if (extra := find_method(name).engine.extra)}
 
 
 def make_learner(method: str, model: Any = None, settings: Mapping[str, JSON] | None = None) -> Learner:

@@ -100,4 +100,6 @@ def _setting(name: str, default: JSON, annotation: Any) -> Setting:
         annotation, *notes = get_args(annotation)
         text = next((note for note in notes if isinstance(note, str)), "")
     choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+    if annotation is float and type(default) is int:
+        default = float(default)
     return Setting(name, default, text, choices)

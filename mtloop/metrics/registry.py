@@ -113,7 +113,7 @@ class MetricOptions:
 
     @property
     def can_count_words(self) -> bool:
-        """Whether the options are sufficient to find content words or subwords."""
+        """Whether the options are sufficient to find subwords or content words, which need spaces and a stop list."""
         if self.spm is not None:
             return True
         return self.has_spaces and (self.stopwords is not None or bool(self.language and has_stopwords(self.language)))

@@ -201,10 +201,13 @@ class AdaptiveNMT:
             attended = attended_words(words, lesson.decoded.attention)
             self.memory.add(StoredSegment(self.lessons_ - 1, source, target, lesson.target, keys, attended))
 
-    def similar_corrections(self, source: str) -> list[SimilarCorrection]:
-        """Return the corrections in the memory that are most similar to a source, the most similar first."""
+    def similar_corrections(self, source: str) -> list[SimilarCorrection] | None:
+        """Return the corrections in the memory that are most similar to a source, the most similar first.
+
+        Return None without a memory.
+        """
         if self.memory is None:
-            return []
+            return None
         ids = self.model.source.encode(source)[:-1]  # without the end of the sentence, which all sources share
         words = [word for word in SourceWords.of(ids, self.model.source).texts if any(map(str.isalnum, word))]
         found = islice(self.memory.most_similar(words), MAX_SIMILAR_CORRECTIONS)

@@ -9,15 +9,16 @@ from types import TracebackType
 from typing import Self
 
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import Closable, Learner, RecallsCorrections, Stateful, WritesDelta
+from mtloop.core.protocols import Closable, DeclaresFeedback, Learner, RecallsCorrections, Stateful, WritesDelta
 from mtloop.core.record import newest_snapshot
-from mtloop.core.types import JSON, PostEdit, Proposal, Segment
+from mtloop.core.types import JSON, Learned, PostEdit, Proposal, Segment, SimilarCorrection
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.own import refuse_engine_from_file
 from mtloop.nmt.delta_files import find_delta, read_delta
 from mtloop.smt.card import CARD_FILE
 from mtloop.translation.answers import Correction, Translation, explain
+from mtloop.translation.arguments import check_path, check_text
 
 DEFAULT_SMT_METHOD = "smt-adapting"
 
@@ -36,10 +37,17 @@ def load(
     how it learns (see `mtloop methods`); the default is lora+memory+copy, smt-adapting for a statistical model, or the
     method of `delta`. `delta` is what `save` wrote, or the `.state` folder of a run.
     """
+    if model is not None:
+        check_path("model", model, "the name or the folder of a model, or None for the default")
+    if delta is not None:
+        check_path("delta", delta, "the name of a file or folder that was saved")
     saved = Path(delta) if delta is not None else None
     file = find_delta(saved) if saved is not None and not _is_state(saved) else None
     if method is None:
         method = refuse_engine_from_file(read_delta(file).method, file) if file else _default_method(model)
+        if file is None and saved is not None and method != DEFAULT_SMT_METHOD:
+            message = "does not say which method saved it; name the method too, for example method='toy.py:Toy'"
+            raise InputError(message, path=saved)
     config = LearnerConfig.create(method, str(model or ""), settings, threads, str(file or ""))
     learner = config.make(config.load(), PostEdit)
     if saved is not None and file is None:
@@ -75,28 +83,34 @@ class Translator:
 
     def translate(self, source: str) -> Translation:
         """Translate one segment: a sentence, a heading or a short paragraph."""
+        check_text("source", source)
         proposal = self._propose(source)
-        learner = self.learner
-        similar = tuple(learner.similar_corrections(source)) if isinstance(learner, RecallsCorrections) else None
-        counted = not self.loaded or hasattr(learner, "lessons_")
-        because = explain(proposal, similar, self.corrections_, counted=counted)
-        return Translation(proposal.text, source, because, proposal, similar or ())
+        found = self.learner.similar_corrections(source) if isinstance(self.learner, RecallsCorrections) else None
+        similar = tuple(found) if found is not None else None
+        return Translation(proposal.text, source, self._explain(proposal, similar), proposal, similar or ())
 
     def correct(self, source: str | Translation, text: str) -> Correction:
         """Learn that `text` is the translation of `source`, a text or what `translate` returned for it.
 
         With a text, the source is translated again first, because a learner may need its own translation to learn.
         """
-        shown = source.proposal if isinstance(source, Translation) else self._propose(source)
-        learned = self.learner.learn(shown, PostEdit(text))
+        shown = source if isinstance(source, Translation) else None
+        original = shown.source if shown else source
+        check_text("source", original)
+        check_text("text", text)
+        if self._never_learns:
+            return Correction(str(original), text, Learned(rejected=self._never_learns))
+        proposal = shown.proposal if shown else self._propose(str(original))
+        learned = self.learner.learn(proposal, PostEdit(text))
         self.corrections_ += learned.rejected is None
-        return Correction(shown.segment.source, text, learned)
+        return Correction(str(original), text, learned)
 
     def save(self, path: str | Path) -> Path:
         """Write what was learned to a file, for `load(..., delta=path)` and `mtloop translate --delta`.
 
         A method without deltas writes a folder.
         """
+        check_path("path", path, "the name of the file or folder to write")
         path = Path(path)
         if isinstance(self.learner, WritesDelta):
             self.learner.write_delta(path)
@@ -120,6 +134,18 @@ class Translator:
 
     def __repr__(self) -> str:
         return f"Translator({self.config.model or self.config.method.name}, method={self.config.method.name!r})"
+
+    @property
+    def _never_learns(self) -> str:
+        """The reason why corrections have no effect; empty if they have one, or if the learner does not say."""
+        if not isinstance(self.learner, DeclaresFeedback) or self.learner.learns_from:
+            return ""
+        method = self.config.method
+        return f"method {method.name} never learns" + (" with these settings" if method.learns_from else "")
+
+    def _explain(self, proposal: Proposal, similar: tuple[SimilarCorrection, ...] | None) -> str:
+        counted = not self.loaded or hasattr(self.learner, "lessons_")
+        return self._never_learns or explain(proposal, similar, self.corrections_, counted=counted)
 
     def _propose(self, source: str) -> Proposal:
         return self.learner.propose(Segment("", source))

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import sacrebleu
 from helpers.command_result import CommandResult
+from helpers.file_samples import tmx, tu
+from helpers.samples import noisy_steps
 
 from mtloop.core import Header, Segment, TraceWriter, Truth, run
 from mtloop.data import pairs
@@ -260,7 +262,7 @@ def write(folder: Path, name: str, content: bytes) -> Path:
 @pytest.mark.parametrize(
     ("ref", "hyp", "arguments", "message"),
     [
-        (b"a\nb\n", b"a\n", [], "hyp.txt: 1 lines, but"),
+        (b"a\nb\n", b"a\n", [], "hyp.txt: 1 line, but"),
         (b"", b"a\n", [], "ref.txt: the file is empty"),
         (b"a\n\xff\n", b"a\nb\n", [], "ref.txt:2: "),
         (b"a\n", b"a\x00\n", [], "hyp.txt:1: "),
@@ -493,3 +495,29 @@ def test_a_symbolic_link_is_not_replaced(mtloop: Call, files: Path) -> None:
     )
     assert (files / "link.csv").is_symlink()
     assert (files / "real.csv").read_text().startswith("segment")
+
+
+def test_the_language_of_a_run_is_that_of_its_trace(mtloop: Call, tmp_path: Path) -> None:
+    for name, config in (("run", {"target_lang": "de"}), ("old", {})):
+        with TraceWriter(tmp_path / f"{name}.jsonl", Header(config=config)) as trace:
+            for step in noisy_steps(5):
+                trace.write(step)
+    assert "tok:moses-de" in mtloop("score", tmp_path / "run.jsonl", "--metrics", "r0").out
+    assert "tok:moses-fr" in mtloop("score", tmp_path / "run.jsonl", "--metrics", "r0", "--lang", "fr").out
+    result = mtloop("score", tmp_path / "old.jsonl", "--metrics", "r0")
+    assert (result.code, "--target-lang" in result.err) == (2, True)
+
+
+def test_the_number_of_lines_for_data_with_skipped_units(mtloop: Call, tmp_path: Path) -> None:
+    data = write(tmp_path, "t.tsv", b"source\ttarget\na\tb\nc\t\nd\te\nf\t\n")
+    hyp = write(tmp_path, "hyp.txt", b"b\n")
+    result = mtloop("score", "--data", data, "--hyp", hyp)
+    assert result.err == f"mtloop: {hyp}: 1 line, but {data} has 2 pairs (4 rows with the skipped ones)\n"
+
+
+def test_a_language_without_a_stop_list(mtloop: Call, tmp_path: Path) -> None:
+    data = write(tmp_path, "is.tmx", tmx(tu(en="Open the file", **{"is": "Opna skrána"})))
+    result = mtloop("score", "--data", data, "--hyp", write(tmp_path, "hyp.txt", "Opna skrá\n".encode()))
+    assert result.code == 0
+    assert result.err.count("\n") == 1
+    assert result.err.startswith("mtloop: r0, r1, r01 are left out: there is no stop list for language 'is'")

@@ -31,6 +31,22 @@ def test_all_missing_packages_are_named_at_once(monkeypatch: pytest.MonkeyPatch)
     assert str(caught.value) == command + CPU_HINT
 
 
+def test_an_absent_extra_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [*EXTRAS["nmt"], *EXTRAS["service"], "thot"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra) as caught:
+        need_extras("service", "nmt", "smt", "")
+    problem = "mtloop[service], mtloop[nmt] and thot are not installed"
+    assert str(caught.value) == f"{problem}; run: pip install 'mtloop[service,nmt,smt]'{CPU_HINT}"
+
+
+def test_many_missing_packages_of_an_extra_are_named_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in EXTRAS["service"][:4]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=r"^mtloop\[service\] is not installed; run: pip install 'mtl"):
+        need_extras("service")
+
+
 def test_the_hint_about_the_gpu_is_for_torch_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"pip install 'mtloop\[nmt\]'; without a GPU, .* pytorch\.org/get-started$"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mtloop.data.writing_systems import unexpected_script
+from mtloop.data.writing_systems import is_language, unexpected_script
 
 TEXTS = {
     "en": "Open the file menu and save the document.",
@@ -33,12 +33,15 @@ def test_each_language_has_its_own_script(language: str) -> None:
         ("ko", "Hangul"),
         ("ar", "Arabic"),
         ("th", "Thai"),
-        ("ja", "Katakana"),
+        ("ja", "Japanese"),
     ],
 )
 def test_other_scripts_are_not_english(language: str, script: str) -> None:
-    found = unexpected_script([TEXTS[language]], "en-US")
-    assert found == script or (language == "ja" and found == "Hiragana")
+    assert unexpected_script([TEXTS[language]], "en-US") == script
+
+
+def test_japanese_with_many_chinese_characters_is_japanese() -> None:
+    assert unexpected_script(["設定変更後、再起動確認画面を表示。印刷設定画面"], "en") == "Japanese"
 
 
 def test_english_is_not_russian() -> None:
@@ -48,3 +51,13 @@ def test_english_is_not_russian() -> None:
 @pytest.mark.parametrize("texts", [[], ["Да."], ["12345 67890 12345 67890"], [TEXTS["ru"], "Save", "Open File"]])
 def test_doubtful_texts_are_accepted(texts: list[str]) -> None:
     assert unexpected_script(texts, "en") == ""
+
+
+@pytest.mark.parametrize("tag", ["de", "DEU", "nb-NO", "is", "sr-Latn", "zh-TW", "ko"])
+def test_languages(tag: str) -> None:
+    assert is_language(tag)
+
+
+@pytest.mark.parametrize("name", ["src", "tgt", "ref", "pe", "xx", ""])
+def test_column_names_that_are_no_languages(name: str) -> None:
+    assert not is_language(name)

@@ -14,6 +14,8 @@ from helpers.samples import noisy_steps
 
 import mtloop
 from mtloop.core import InputError, UnknownName
+from mtloop.core.errors import MissingExtra
+from mtloop.text.tokenisers import load_tokeniser
 
 REFS = ["The dog bites the lady", "The man bites the dog"]
 HYPS = ["A terrier bites the person", "The dog bites the man"]
@@ -97,9 +99,12 @@ def test_text_without_spaces(language: str, caplog: pytest.LogCaptureFixture) ->
     assert not caplog.records
     with caplog.at_level(logging.WARNING, "mtloop"):
         bad = mtloop.score(refs, hyps, metrics=["bleu", "ter", "wmt17"])
-    [record] = caplog.records
-    assert "no spaces between words, but tokeniser 13a" in record.getMessage()
-    assert "bleu, ter, wmt17" in record.getMessage()
+    assert [record.getMessage() for record in caplog.records] == [
+        "the references have text without spaces between words, so these scores mean little: bleu, ter, wmt17; "
+        "give the language, such as --target-lang ja"
+    ]
+    assert list(bad.evaluation.warnings) == [caplog.records[0].getMessage()]
+    assert not good.evaluation.warnings
     assert (good["bleu"].value > 50, bad["bleu"].value) == (True, 0)
     assert (good["ter"].value < 30, bad["ter"].value) == (True, 100)
 
@@ -107,6 +112,111 @@ def test_text_without_spaces(language: str, caplog: pytest.LogCaptureFixture) ->
 def test_no_warning_where_no_words_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     mtloop.score(REFERENCES["ja"], TRANSLATIONS["ja"], metrics=["chrf"], scores={"comet": [0.5] * 4})
     assert not caplog.records
+
+
+MENU = ["ファイル", "編集", "表示", "保存", "開く", "閉じる", "印刷"]
+NAMES = ["Microsoft Teams の会議に参加します。", "Google Chrome で https://example.com にアクセスします。"]
+GIVE_LANGUAGE = "give the language, such as --target-lang ja"
+
+
+@pytest.mark.parametrize("texts", [MENU, NAMES])
+def test_everyday_texts_without_spaces_are_recognised(texts: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    mtloop.score(texts, texts, metrics=["bleu", "chrf"])
+    assert len(caplog.records) == 1
+    caplog.clear()
+    mtloop.score(texts, texts, metrics=["bleu", "chrf"], lang="ja")
+    mtloop.score(REFERENCES["ko"], TRANSLATIONS["ko"], metrics=["bleu", "ter"])
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("options", "named", "advice"),
+    [
+        ({"lang": "ja", "tokenize": "13a"}, "bleu", "leave out --tokenize 13a"),
+        ({"lang": "de"}, "bleu, ter", "check --target-lang de"),
+        ({"tokenize": "intl"}, "bleu, ter", f"{GIVE_LANGUAGE}, and leave out --tokenize intl"),
+        ({"tokenize": "ko-mecab"}, "ter", GIVE_LANGUAGE),
+    ],
+)
+def test_the_advice_helps_the_metrics_that_are_named(
+    options: dict, named: str, advice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    mtloop.score(REFERENCES["ja"], TRANSLATIONS["ja"], metrics=["bleu", "chrf", "ter"], **options)
+    [record] = caplog.records
+    assert record.getMessage().endswith(f"these scores mean little: {named}; {advice}")
+
+
+def test_a_report_shows_the_warning(tmp_path: Path) -> None:
+    scores = mtloop.score(REFERENCES["ja"], TRANSLATIONS["ja"], metrics=["bleu"])
+    page = scores.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Note: the references have text without spaces between words" in page
+
+
+@pytest.mark.parametrize("metrics", [["ter", "chrf"], ["r0"], ["hter", "rer"]])
+def test_korean_needs_mecab_only_for_bleu(metrics: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    load_tokeniser.cache_clear()
+    monkeypatch.setitem(sys.modules, "mecab_ko", None)
+    assert list(mtloop.score(REFERENCES["ko"], TRANSLATIONS["ko"], metrics=metrics, lang="ko")) == metrics
+    with pytest.raises(MissingExtra, match="mecab_ko is not installed"):
+        mtloop.score(REFERENCES["ko"], TRANSLATIONS["ko"], metrics=["bleu"], lang="ko")
+
+
+@pytest.mark.parametrize("language", ["is", "sr", "mk"])
+def test_a_language_without_a_stop_list(language: str, caplog: pytest.LogCaptureFixture) -> None:
+    scores = mtloop.score(REFS, HYPS, lang=language)
+    assert list(scores) == ["bleu", "chrf", "ter", "sbleu"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"r0, r1, r01 are left out: there is no stop list for language '{language}'; give one with --stopwords FILE"
+    ]
+    with pytest.raises(InputError, match=f"no stop list for language '{language}'"):
+        mtloop.score(REFS, HYPS, lang=language, metrics="r0")
+
+
+def test_a_given_stop_list_is_enough(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "stop.txt").write_text("the\n")
+    assert "r01" in mtloop.score(REFS, HYPS, lang="is", stopwords=tmp_path / "stop.txt")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("language", "same"), [("deu", "de"), ("eng_Latn", "en"), ("nb", "no")])
+def test_other_codes_of_a_language(language: str, same: str) -> None:
+    one, other = (mtloop.score(REFS, HYPS, metrics="r0,r1", lang=tag) for tag in (language, same))
+    assert (one["r0"], one["r1"]) == (other["r0"], other["r1"])
+
+
+def test_recall_says_that_it_uses_the_first_of_several_references() -> None:
+    one = mtloop.score(REFS, HYPS, metrics="r0,rer", lang="en")
+    two = mtloop.score([REFS, HYPS], HYPS, metrics="r0,rer", lang="en")
+    for name in ("r0", "rer"):
+        assert two[name].signature == f"refs:first|{one[name].signature}"
+        assert float(two[name]) == float(one[name]) or not one[name].defined
+
+
+def test_a_slope_names_the_tokeniser_of_the_counted_side() -> None:
+    options = {"metrics": ["slope-u"], "lang": "ja", "source_lang": "zh", "block_words": 8}
+    refs, hyps = REFERENCES["ja"], TRANSLATIONS["ja"]
+    assert "block:8w[reference:ja-mecab-" in mtloop.score(refs, hyps, **options)["slope-u"].signature
+    with_source = mtloop.score(refs, hyps, sources=REFERENCES["zh"], **options)["slope-u"]
+    assert "block:8w[source:zh]|" in with_source.signature
+
+
+def test_a_score_is_a_number() -> None:
+    scores = mtloop.score(REFS, HYPS, metrics="ter")
+    assert float(scores["ter"]) == scores["ter"].value
+    assert f"{scores['ter']:.1f} {scores['ter']}" == f"{scores['ter'].value:.1f} {scores['ter'].value:.2f}"
+
+
+def test_errors_name_the_system_if_there_are_several(tmp_path: Path) -> None:
+    systems = {"a": HYPS, "b": REFS}
+    with pytest.raises(InputError, match=r"1 comet score for 2 segments; .* \(system 'b'\)$"):
+        mtloop.score(REFS, systems, metrics="ter", scores={"comet": {"a": [1, 2], "b": [1]}})
+    (tmp_path / "a.txt").write_text("1\n2\n")
+    (tmp_path / "b.txt").write_text("1\n")
+    files = {name: tmp_path / f"{name}.txt" for name in systems}
+    with pytest.raises(InputError, match=r"b.txt: 1 comet score for 2 segments; .* \(system 'b'\)$"):
+        mtloop.score(REFS, systems, metrics="ter", scores={"comet": files})
+    with pytest.raises(InputError, match=r"system 'b': ksmr is simulated word by word"):
+        _ = mtloop.score(REFS, {"b": REFS}, metrics="ksmr", lang="ja").table
 
 
 def test_blocks_of_a_source_without_spaces_need_its_language() -> None:
@@ -165,7 +275,7 @@ def test_a_scorer_is_started_once_for_all_systems(tmp_path: Path) -> None:
         ({"lang": "ja", "metrics": ["r1"]}, "--spm"),
         ({"scores": {"bleu": [1, 2]}}, "'bleu' is a metric of mtloop"),
         ({"scores": {"r7": [1, 2]}}, "'r7' is a metric of mtloop"),
-        ({"scores": {"comet": [1]}}, "1 comet scores for 2 segments"),
+        ({"scores": {"comet": [1]}}, "1 comet score for 2 segments"),
         ({"scores": {"comet": ["x", 1]}}, "'x' is not a score"),
         ({"scores": {"comet": {"other": [1, 2]}}}, "no comet scores of system system; found other"),
         ({"scores": {"comet": [1, 2]}, "scorers": {"comet": "cat"}}, "come from two places"),
@@ -187,6 +297,10 @@ def test_a_mistake_is_one_line(arguments: dict, message: str) -> None:
         ([], HYPS, "`refs` is empty"),
         (REFS, {}, "`hyps` is empty"),
         (REFS, [1, 2], "1 is not a text"),
+        ([1, 2], [3, 4], "1 is not a list of texts"),
+        (["a", 2], HYPS, "2 is not a text"),
+        (5, HYPS, "5 is not a list of texts"),
+        (REFS, None, "None is not a list of texts"),
         ("none.txt", HYPS, "none.txt: no such file"),
     ],
 )
@@ -201,3 +315,9 @@ def test_an_unknown_score_or_system_is_named() -> None:
         scores["bleu"]
     with pytest.raises(UnknownName, match="known: system"):
         scores["mine", "ter"]
+
+
+def test_simulated_effort_is_named_too(caplog: pytest.LogCaptureFixture) -> None:
+    mtloop.score(REFERENCES["ja"], TRANSLATIONS["ja"], metrics=["chrf", "ksmr", "wpa"])
+    [record] = caplog.records
+    assert record.getMessage().endswith(f"mean little: ksmr, wpa; {GIVE_LANGUAGE}")

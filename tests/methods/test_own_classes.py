@@ -15,6 +15,7 @@ from helpers.stream import STREAM, post_editor
 
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import Header, InputError, Learned, PostEdit, Proposal, Segment, Stateful, UnknownName, record
+from mtloop.experiments.experiment import Experiment
 from mtloop.methods.own import (
     EngineError,
     load_class,
@@ -160,6 +161,12 @@ def test_an_exception_during_the_import_of_a_module_is_named(tmp_path: Path) -> 
         ("def __init__(self, size=1): pass", "the parameter size is positional; one positional parameter gets"),
         ("def __init__(self, model, size): pass", r"has 2 positional parameters \(model, size\); one"),
         ("learns_from = ('post_edit',)", "learns_from must be a tuple of PostEdit, Scores, Preference or Reward"),
+        ("learns_from = PostEdit", r"learns_from must be a tuple .*, for example \(PostEdit,\); it is PostEdit$"),
+        ("learns_from = 'post_edit'", r"learns_from must be a tuple .*, for example \(PostEdit,\); it is 'post_edit'$"),
+        ("learns_from = [PostEdit]", "learns_from must be a tuple of PostEdit, Scores, Preference or Reward"),
+        ("learns_from = None", "learns_from must be a tuple of PostEdit, Scores, Preference or Reward"),
+        ("def save(self, folder): pass", "it has save but no load; add load, or remove save$"),
+        ("def load(self, folder): pass", "it has load but no save; add save, or remove load$"),
         ("propose = None", "the class has no method propose$"),
     ],
 )  # fmt: skip
@@ -263,6 +270,97 @@ def test_an_exception_names_engine_segment_and_line(engine: Path, body: str, mes
     write_class(engine, body)
     with pytest.raises(EngineError, match=rf"^engine toy\.py:Toy failed in {message}"):
         step()
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ("Proposal(segment, 5)", "field text is 5: expected str, found 5"),
+        ("Proposal(segment, None)", "field text is None: expected str, found None"),
+        ("Proposal(segment, '\\ud800')", "field text is .*: cannot be written as JSON"),
+        ("Proposal(segment, 'a', system=3)", "field system is 3: expected str"),
+        ("Proposal(segment, 'a', memo={'n': {1}})", r"field memo is {'n': \{1\}}: set has no JSON form"),
+        ("Proposal(segment, 'a', memo={'n': float('nan')})", "field memo is .*: cannot be written as JSON"),
+        ("Proposal(segment, 'a', memo=[1])", r"field memo is \[1\]: expected dict, found \[1\]"),
+        ("Proposal(segment, 'a', memo={1: 2})", "field memo is .* from JSON: expected text as keys, and lists instead"),
+        ("Proposal(segment, 'a', memo={'x': (1,)})", "field memo is .* from JSON: expected text as keys, and lists"),
+        ("Proposal(segment, 'a', probability=2)", "field probability is 2; expected a number from 0 to 1, or None"),
+        ("Proposal(segment, 'a', probability='x')", "field probability is 'x': expected int or float"),
+        ("Proposal(Segment('8', segment.source), 'a')", "the proposal belongs to another segment: id '8', source 'Sav"),
+        ("Proposal(Segment('7', 'other'), 'a')", "the proposal belongs to another segment: id '7', source 'other'"),
+        ("Proposal('7', 'a')", "field segment is '7': "),
+    ],
+)
+def test_rubbish_from_propose_is_refused(engine: Path, result: str, message: str) -> None:
+    write_class(engine, f"def propose(self, segment): return {result}")
+    with pytest.raises(
+        EngineError, match=rf"^engine toy\.py:Toy failed in propose at segment '7': {message}"
+    ) as raised:
+        find_method("toy.py:Toy").make().propose(SEGMENT)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ("Learned(updates='many')", "field updates is 'many': expected int, found 'many'"),
+        ("Learned(updates=True)", "field updates is True: expected int, found True"),
+        ("Learned(updates=1.5)", "field updates is 1.5: expected int, found 1.5"),
+        ("Learned(rejected=False)", "field rejected is False: expected str, found False"),
+        ("Learned(info={'x': object})", "field info is .*: type has no JSON form"),
+        ("(info := {}, info.update(x=info), Learned(info=info))[2]", "field info contains itself"),
+    ],
+)
+def test_rubbish_from_learn_is_refused(engine: Path, result: str, message: str) -> None:
+    write_class(engine, f"def learn(self, proposal, feedback): return {result}")
+    learner = find_method("toy.py:Toy").make()
+    with pytest.raises(EngineError, match=rf"^engine toy\.py:Toy failed in learn at segment '7': {message}"):
+        learner.learn(learner.propose(SEGMENT), PostEdit("a"))
+
+
+@pytest.mark.parametrize("result", ["Learned()", "Learned(3, 'no', {'x': [1, None, (2, 'a')]})"])
+def test_a_complete_result_is_passed_on(engine: Path, result: str) -> None:
+    proposal = "Proposal(segment, 'a', 'toy', 0.5, {'toy': 1}, ('a', 'b'), '', {'x': {'y': [1, 2.5, None, True]}})"
+    write_class(engine, f"def propose(self, segment): return {proposal}")
+    engine.write_text(engine.read_text() + f"    def learn(self, proposal, feedback): return {result}\n")
+    learner = find_method("toy.py:Toy").make()
+    assert learner.propose(SEGMENT).memo == {"x": {"y": [1, 2.5, None, True]}}
+    assert learner.learn(learner.propose(SEGMENT), PostEdit("a")) == eval(result)
+
+
+def test_what_only_the_learner_declares_is_checked_when_it_is_made(engine: Path) -> None:
+    write_class(engine, "learns_from = property(lambda self: 'post_edit')")
+    with pytest.raises(
+        EngineError, match=r"^engine toy\.py:Toy failed in construction: learns_from must be a tuple of"
+    ):
+        find_method("toy.py:Toy").make()
+    write_class(engine, "learns_from = property(lambda self: (PostEdit,))")
+    find_method("toy.py:Toy").make()
+
+
+def test_a_whole_number_as_the_default_of_a_float_is_a_number(engine: Path) -> None:
+    write_class(engine, "def __init__(self, *, rate: float = 1, size: int = 1, any=None): self.rate = rate")
+    method = find_method("toy.py:Toy")
+    assert method.settings["rate"].expected == "a number"
+    assert method.settings_with({"rate": "0.5", "any": "x"}) == {"rate": 0.5, "size": 1, "any": "x"}
+    assert isinstance(method.defaults["rate"], float)
+    assert isinstance(method.defaults["size"], int)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (Learned, r"^method is <class 'mtloop\.core\.types\.Learned'>; expected its name, or 'FILE\.py:Learned' for a"),
+        (3, r"^method is 3; expected its name, or 'FILE\.py:CLASS' for a class of your own$"),
+        (None, "^method is None; expected its name"),
+    ],
+)
+def test_a_method_that_is_not_text_is_refused(name: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_method(name)  # type: ignore[arg-type]
+    if name is not None:
+        with pytest.raises(InputError, match=message):
+            Experiment.create("data.tsv", method=name)
 
 
 def test_an_interrupt_by_the_user_stays_one(engine: Path) -> None:

@@ -19,6 +19,7 @@ from helpers.stream import SCHEDULES, STREAM, post_editor
 
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import Header, InputError, PostEdit, Proposal, Reward, Schedule, Segment, Stateful, record
+from mtloop.core.types import JSON
 from mtloop.methods.own import EngineError, ExecEngine, own_method, start_engine
 
 SEGMENTS = [segment for segment, _ in STREAM[:6]]
@@ -207,6 +208,18 @@ def test_a_command_that_cannot_be_started_is_refused() -> None:
 def test_a_wrong_timeout_is_refused(tmp_path: Path, timeout: float) -> None:
     with pytest.raises(InputError, match=r"^setting timeout is .*; expected a number of seconds, 0 or more"):
         start_engine(program(tmp_path), timeout=timeout)
+
+
+@pytest.mark.parametrize(("timeout", "message"), [("x", "expected a number$"), (-1, "expected a number of seconds, 0")])
+def test_a_wrong_time_limit_for_the_first_request_is_refused(tmp_path: Path, timeout: JSON, message: str) -> None:
+    with pytest.raises(InputError, match=f"^setting timeout is .*; {message}"):
+        own_method("exec:" + program(tmp_path), timeout)
+
+
+def test_a_program_describes_itself_once_whatever_the_time_limit(tmp_path: Path) -> None:
+    name = "exec:" + program(tmp_path, code="open('started', 'a').write('x')\n" + COUNTING_PROGRAM)
+    assert own_method(name, 30) is own_method(name) is own_method(name, "20")
+    assert (tmp_path / "started").read_text() == "x"
 
 
 def test_messages_on_standard_error_reach_the_user(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -156,7 +156,9 @@ def test_a_run_is_not_resumed_with_a_changed_engine(folder: Path, method: str, f
     path.write_text(path.read_text() + "\n# another version\n")
     message = failure(*run(method, "run.jsonl", "--resume"))
     assert message.startswith(f"mtloop: run.jsonl: belongs to another run (fingerprint is '{fingerprint}")
-    assert message.endswith(" now); choose another file name")
+    assert message.endswith(
+        " now); a file of the engine or of the model has changed: restore it, or choose another file name (--out)"
+    )
     assert (folder / "run.jsonl").read_bytes() == before
 
 
@@ -167,6 +169,48 @@ def test_a_run_is_not_resumed_with_another_version_of_a_package(folder: Path) ->
     assert "another run (fingerprint is 'toy-plugin 1.0, toy_plugin.py " in failure(
         *run("toy-saves", "run.jsonl", "--resume")
     )
+
+
+def test_a_restored_engine_is_resumed_and_a_repaired_one_starts_again(folder: Path) -> None:
+    method, path = "toys/toy.py:Saving", folder / "toys" / "toy.py"
+    working = path.read_text()
+    path.write_text(working.replace("lesson = f", "lesson = 1 / (proposal.segment.id != '3') and f"))
+    failing = path.read_text()
+    assert "at segment '3': ZeroDivisionError" in failure(*run(method, "part.jsonl"))
+    path.write_text(working)
+    assert "restore it, or choose another file name (--out)" in failure(*run(method, "part.jsonl", "--resume"))
+    mtloop(*run(method, "whole.jsonl"))
+    path.write_text(failing)
+    assert "at segment '3': ZeroDivisionError" in failure(*run(method, "part.jsonl", "--resume"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "--data", "manual.tsv", "--out", "out", "--method"),
+        ("compare", "--data", "manual.tsv", "--target-lang", "de", "--metrics", "ter", "--out", "out", "--methods"),
+        ("bandit", "--task", "manual.tsv", "--out", "out", "--methods"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_time_limit_counts_for_the_first_request(folder: Path, command: tuple[str, ...]) -> None:
+    (folder / "count.py").write_text("import time; time.sleep(1.5)\n" + COUNTING_PROGRAM)
+    method = "exec:python count.py reward" if command[0] == "bandit" else "exec:python count.py"
+    message = failure(*command, method, "--set", "timeout=0.1")
+    assert message.startswith(f"mtloop: engine {method} failed in hello: no answer within 0.1 s")
+    mtloop(*command, method, "--set", "timeout=30")
+
+
+@pytest.mark.parametrize(("way", "fails"), [("run", False), ("run", True), ("bandit", False)])
+def test_the_learner_of_a_run_is_closed_at_its_end(folder: Path, way: str, fails: bool) -> None:
+    code = COUNTING_CLASS.replace("(PostEdit,)", "()") + "\n    def close(self): Path('closed').touch()\n"
+    (folder / "toys" / "toy.py").write_text(code.replace("lesson = f", "1 / 0\n        lesson = f") if fails else code)
+    names = {
+        "run": ("run", "--data", "manual.tsv", "--method"),
+        "bandit": ("bandit", "--task", "manual.tsv", "--methods"),
+    }
+    (failure if fails else mtloop)(*names[way], "toys/toy.py:Saving", "--out", "out")
+    assert (folder / "closed").exists()
 
 
 def test_a_class_that_exits_is_an_error(folder: Path) -> None:

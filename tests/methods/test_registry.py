@@ -45,6 +45,6 @@ def test_an_unknown_setting_names_the_method() -> None:
 def test_a_run_looks_its_method_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data.tsv").write_text("source\ttarget\none\teins\n")
     looked_up: list[str] = []
-    monkeypatch.setattr(learner_config, "find_method", lambda name: looked_up.append(name) or find_method(name))
+    monkeypatch.setattr(learner_config, "find_method", lambda name, **_: looked_up.append(name) or find_method(name))
     run(tmp_path / "data.tsv", "copy-source", out=tmp_path / "run.jsonl")
     assert looked_up == ["copy-source"]

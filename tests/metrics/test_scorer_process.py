@@ -78,6 +78,11 @@ def test_a_scorer_that_fails_is_one_line_with_command_and_segment(tmp_path: Path
     assert "\n" not in str(error.value)
 
 
+def test_the_system_of_a_segment_is_named_if_there_are_several(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ended after 1 answer, before segment '2' of system 'b' \("):
+        scorer(tmp_path, "print(0.5)")(noisy_steps(2), ["a", "b"])
+
+
 def test_a_scorer_that_hangs_is_stopped(tmp_path: Path) -> None:
     code = "import time\nprint(1, flush=True)\ntime.sleep(600)\n"
     with pytest.raises(InputError, match=r"no answer for segment '2' in 1 seconds; allow more .* --scorer-timeout"):

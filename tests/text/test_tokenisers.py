@@ -8,7 +8,14 @@ from helpers.many_scripts import REFERENCES
 
 from mtloop.core import InputError, UnknownName
 from mtloop.core.errors import MissingExtra
-from mtloop.text.tokenisers import Tokeniser, lacks_spaces, load_tokeniser, tokeniser_name, word_tokeniser_name
+from mtloop.text.tokenisers import (
+    FAIR_SHARE,
+    Tokeniser,
+    lacks_spaces,
+    load_tokeniser,
+    tokeniser_name,
+    word_tokeniser_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +91,19 @@ def test_texts_without_spaces_are_recognised(language: str) -> None:
     assert not lacks_spaces([" ".join(Tokeniser(tokeniser_name(language))(text)) for text in texts])
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["ファイル", "編集", "保存"],
+        ["REST API の access_token を config.json に追加します。"],
+        ["OK", "設定"],
+        ["เปิดเมนู แล้วเลือก ตั้งค่า"],
+    ],
+)
+def test_everyday_texts_without_spaces(texts: list[str]) -> None:
+    assert lacks_spaces(texts, FAIR_SHARE)
+
+
 @pytest.mark.parametrize("texts", [[], [""], ["Save the file."], ["Klicken Sie auf 文件, dann auf „OK“."], ["123"]])
 def test_other_texts_have_spaces(texts: list[str]) -> None:
-    assert not lacks_spaces(texts)
+    assert not lacks_spaces(texts, FAIR_SHARE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from helpers.tiny_smt import write_tiny_smt
 
 import mtloop
 from mtloop.core.errors import InputError, MtloopError
+from mtloop.core.types import JSON
 
 SOURCE, CORRECTION = "Open the pane.", "Öffnen Sie den Bereich."
 
@@ -49,6 +51,55 @@ def test_a_source_without_similar_corrections_says_so(taught: mtloop.Translator)
     assert translation.because.endswith("none of them is similar to this source")
 
 
+def test_a_method_without_a_memory_does_not_speak_of_similar_corrections() -> None:
+    translator = mtloop.load("en-de", method="bias")
+    assert translator.correct(SOURCE, CORRECTION)
+    translation = translator.translate(SOURCE)
+    assert (translation.because, translation.similar) == ("the model has learned from 1 correction", ())
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "reason"),
+    [
+        ("baseline", {}, "method baseline never learns"),
+        ("copy-source", {}, "method copy-source never learns"),
+        ("bias", {"max_updates": 0}, "method bias never learns with these settings"),
+    ],
+)
+def test_a_method_that_never_learns_says_so(method: str, settings: dict[str, JSON], reason: str) -> None:
+    translator = mtloop.load(method=method, settings=settings)
+    for source in (SOURCE, translator.translate(SOURCE)):
+        done = translator.correct(source, CORRECTION)
+        assert (bool(done), str(done), done.source) == (False, f"not learned: {reason}", SOURCE)
+    assert translator.corrections_ == 0
+    assert translator.translate(SOURCE).because == reason
+
+
+@pytest.mark.parametrize("value", [None, 3, ["a"], b"a"])
+def test_a_text_of_another_type_is_one_line(value: object) -> None:
+    translator = mtloop.load(method="copy-source")
+    for call, name in (
+        (lambda: translator.translate(value), "source"),  # type: ignore[arg-type]
+        (lambda: translator.correct(value, "a"), "source"),  # type: ignore[arg-type]
+        (lambda: translator.correct("a", value), "text"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InputError, match=rf"^{name} is {re.escape(repr(value))}; expected text$"):
+            call()
+
+
+@pytest.mark.parametrize("path", [None, 3, ""])
+def test_a_path_of_another_type_is_one_line(toy: str, path: object) -> None:
+    with pytest.raises(InputError, match=r"^path is .*; expected the name of the file or folder to write$"):
+        mtloop.load(method=toy).save(path)  # type: ignore[arg-type]
+
+
+def test_a_saved_folder_of_an_own_engine_needs_its_method(toy: str, tmp_path: Path) -> None:
+    saved = mtloop.load(method=toy, delta="run.state").save("toy.delta")
+    with pytest.raises(InputError, match=r"^toy\.delta: does not say which method saved it; name the method too, for"):
+        mtloop.load(delta=saved)
+    assert mtloop.load(method=toy, delta=saved).translate("a").text != "a !"
+
+
 def test_what_was_saved_translates_alike(taught: mtloop.Translator, tmp_path: Path) -> None:
     loaded = mtloop.load("en-de", delta=taught.save(tmp_path / "mine.delta"))
     assert loaded.config.method.name == taught.config.method.name
@@ -65,9 +116,11 @@ def test_a_correction_says_what_happened() -> None:
     assert (bool(refused), str(refused)) == (False, "not learned: the source or the translation is empty")
 
 
-def test_a_correction_uses_the_proposal_that_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_correction_uses_the_proposal_that_was_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A learner may need what travels with the proposal; a second proposal would also cost a second decoding."""
-    translator = mtloop.load(method="copy-source")
+    monkeypatch.chdir(tmp_path)
+    Path("toy.py").write_text(COUNTING_CLASS)
+    translator = mtloop.load(method="toy.py:Counting")
     shown = translator.translate(SOURCE)
     monkeypatch.setattr(translator.learner, "propose", lambda segment: pytest.fail("proposed again"))
     learned_from: list[object] = []
@@ -94,6 +147,14 @@ def test_a_statistical_model_learns_and_is_saved_as_a_folder(tmp_path: Path) -> 
     ("arguments", "message"),
     [
         ({"model": "nowhere"}, "no model 'nowhere'"),
+        ({"model": 3}, "^model is 3; expected the name or the folder of a model, or None for the default$"),
+        ({"model": ""}, "^model is ''; expected the name or the folder of a model"),
+        ({"delta": 3}, "^delta is 3; expected the name of a file or folder that was saved$"),
+        ({"method": 3}, r"^method is 3; expected its name, or 'FILE\.py:CLASS' for a class of your own$"),
+        ({"method": mtloop.Translator}, r"expected its name, or 'FILE\.py:Translator' for a class of your own$"),
+        ({"settings": [1]}, r"^settings is \[1\]; expected names and values, for example {'beam_size': 4}$"),
+        ({"settings": {1: 2}}, "^settings is {1: 2}; expected names and values"),
+        ({"settings": "a=1"}, "^settings is 'a=1'; expected names and values"),
         ({"method": "fulll"}, "did you mean 'full'"),
         ({"model": "en-de", "method": "copy-source"}, "method copy-source uses no model"),
         ({"method": "nmt-el"}, "method nmt-el learns from rewards"),

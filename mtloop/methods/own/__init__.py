@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mtloop.core.types import JSON
 from mtloop.methods.method import Method
 from mtloop.methods.own.class_engine import class_method, load_class, method_of_maker, method_of_plugin, plugin_title
 from mtloop.methods.own.engine_error import EngineError
@@ -22,6 +23,9 @@ __all__ = [
 ]
 
 
-def own_method(name: str) -> Method:
-    """Return the record of a user's own engine; raise InputError or EngineError if it cannot be used."""
-    return exec_method(name) if name.startswith(EXEC) else class_method(name)
+def own_method(name: str, timeout: JSON = None) -> Method:
+    """Return the record of a user's own engine; raise InputError or EngineError if it cannot be used.
+
+    `timeout`: seconds that a program gets to describe itself (None: the default).
+    """
+    return exec_method(name, timeout) if name.startswith(EXEC) else class_method(name)

@@ -15,13 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mtloop.core import serialisation
 from mtloop.core.errors import InputError, MtloopError, UnknownName
 from mtloop.core.protocols import Learner
 from mtloop.methods.engines import NMT, NO_ENGINE
 from mtloop.methods.method import Method
 from mtloop.methods.own.engine_files import fingerprint_of
 from mtloop.methods.own.named_errors import line_in, make_named
+from mtloop.methods.own.result_checks import declaration_problem
 
 OWN_CLASS = replace(NO_ENGINE, name="own class")
 EXAMPLE = "expected FILE.py:CLASS or MODULE:CLASS"
@@ -176,9 +176,8 @@ def _check_callable(name: str, maker: object) -> None:
     if inspect.isclass(maker):
         if missing := [verb for verb in ("propose", "learn") if not callable(getattr(maker, verb, None))]:
             raise InputError(f"engine {name}: the class has no method {' and no method '.join(missing)}")
-        declared = getattr(maker, "learns_from", ())
-        if isinstance(declared, tuple) and not set(declared) <= set(serialisation.FEEDBACK.values()):
-            raise InputError(f"engine {name}: learns_from must be a tuple of PostEdit, Scores, Preference or Reward")
+        if problem := declaration_problem(maker):
+            raise InputError(f"engine {name}: {problem}")
     elif not callable(maker):
         raise InputError(
             f"engine {name} is {type(maker).__name__}; expected a class, or a function that returns a learner"

@@ -7,7 +7,7 @@ import shlex
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,6 +27,7 @@ TIMEOUT = Setting(
     RESERVED, DEFAULT_TIMEOUT, "Seconds to wait for an answer of the program (0: no limit).", in_header=False
 )
 OWN_PROGRAM = replace(NO_ENGINE, name="own program")
+_DESCRIBED: dict[tuple[str, str, str], Method] = {}  # each program is asked once
 
 
 class ExecEngine:
@@ -95,24 +96,35 @@ class SavingExecEngine(ExecEngine):
 
 def start_engine(command: str, /, *, timeout: float = DEFAULT_TIMEOUT, **settings: JSON) -> ExecEngine:
     """Start a program, without a shell, and return its learner; one that can be saved if the program says so."""
-    if not (timeout >= 0 and math.isfinite(timeout)):
-        raise InputError(f"setting {RESERVED} is {timeout}; expected a number of seconds, 0 or more")
-    conversation = Conversation(EXEC + command, split_command(command), timeout)
+    conversation = Conversation(EXEC + command, split_command(command), _checked(timeout))
     hello = conversation.hello(settings)
     return (SavingExecEngine if hello.saves else ExecEngine)(conversation, hello)
 
 
-def exec_method(name: str) -> Method:
-    """Return the record of the method `exec:COMMAND`. The program is started once, to ask for its settings."""
+def exec_method(name: str, timeout: JSON = None) -> Method:
+    """Return the record of the method `exec:COMMAND`. The program is started once, to ask for its settings.
+
+    `timeout`: seconds to wait for this answer (None: the default).
+    """
     command = name.removeprefix(EXEC).strip()
-    files = list(files_in_command(split_command(command)))
-    return _described(command, str(Path.cwd()), fingerprint_of(files))
+    fingerprint = fingerprint_of(files_in_command(split_command(command)))
+    seconds = TIMEOUT.convert(DEFAULT_TIMEOUT if timeout is None else timeout)
+    assert isinstance(seconds, float)
+    key = (command, str(Path.cwd()), fingerprint)  # file names in the command depend on the folder
+    if key not in _DESCRIBED:
+        _DESCRIBED[key] = _describe(command, fingerprint, _checked(seconds))
+    return _DESCRIBED[key]
 
 
-@lru_cache(maxsize=64)
-def _described(command: str, folder: str, fingerprint: str) -> Method:
-    """Ask the program for its description. `folder` is part of the key: file names in the command depend on it."""
-    conversation = Conversation(EXEC + command, split_command(command), DEFAULT_TIMEOUT)
+def _checked(timeout: float) -> float:
+    if not (timeout >= 0 and math.isfinite(timeout)):
+        raise InputError(f"setting {RESERVED} is {timeout}; expected a number of seconds, 0 or more")
+    return timeout
+
+
+def _describe(command: str, fingerprint: str, timeout: float) -> Method:
+    """Ask the program for its description."""
+    conversation = Conversation(EXEC + command, split_command(command), timeout)
     try:
         hello = conversation.hello({})
     finally:

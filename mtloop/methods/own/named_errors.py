@@ -14,6 +14,7 @@ from mtloop.core.errors import MtloopError
 from mtloop.core.protocols import Learner
 from mtloop.core.types import Feedback, Learned, Proposal, Segment
 from mtloop.methods.own.engine_error import EngineError
+from mtloop.methods.own.result_checks import declaration_problem, learned_problem, proposal_problem
 
 
 def make_named(name: str, maker: Callable[..., Any], /, *model: Any, **settings: Any) -> Learner:
@@ -22,6 +23,7 @@ def make_named(name: str, maker: Callable[..., Any], /, *model: Any, **settings:
     learner = construction.call(maker, *model, **settings)
     if not isinstance(learner, Learner):
         raise construction.error(f"expected a learner with propose and learn, got {type(learner).__name__}")
+    construction.check(construction.call(declaration_problem, learner))
     with suppress(TypeError):  # a class in C, whose instances cannot change their class
         learner.__class__ = _named_class(type(learner), name)
     return learner
@@ -55,11 +57,10 @@ class _Request:
             text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
             raise self.error(f"{text} ({_place(error, function)})") from error
 
-    def checked(self, result: Any, expected: type) -> Any:
-        """Return a result of the engine; raise EngineError if it has another type."""
-        if not isinstance(result, expected):
-            raise self.error(f"expected {expected.__name__} from mtloop.core, got {type(result).__name__}")
-        return result
+    def check(self, problem: str) -> None:
+        """Raise EngineError if there is a problem."""
+        if problem:
+            raise self.error(problem)
 
     def error(self, problem: str) -> EngineError:
         return EngineError(self.engine, self.verb, self.segment, problem, self.folder)
@@ -70,11 +71,15 @@ def _named_class(kind: Any, name: str) -> type:
 
     def propose(self: Any, segment: Segment, *more: Any, **keywords: Any) -> Proposal:
         request = _Request(name, "propose", segment.id)
-        return request.checked(request.call(kind.propose, self, segment, *more, **keywords), Proposal)  # type: ignore[no-any-return]
+        proposal: Proposal = request.call(kind.propose, self, segment, *more, **keywords)
+        request.check(proposal_problem(proposal, segment))
+        return proposal
 
     def learn(self: Any, proposal: Proposal, feedback: Feedback) -> Learned:
         request = _Request(name, "learn", proposal.segment.id)
-        return request.checked(request.call(kind.learn, self, proposal, feedback), Learned)  # type: ignore[no-any-return]
+        learned: Learned = request.call(kind.learn, self, proposal, feedback)
+        request.check(learned_problem(learned))
+        return learned
 
     def save(self: Any, folder: Path) -> None:
         _Request(name, "save", folder=str(folder)).call(kind.save, self, folder)

@@ -96,6 +96,22 @@ def test_a_cell_of_a_megabyte(kind: str, write) -> None:
     assert len(corpus[0][0].source) == 1 << 20
 
 
+@pytest.mark.parametrize(
+    ("columns", "options", "expected"),
+    [
+        ({"source": "en", "target": "it-IT"}, {}, ("en", "it-IT")),
+        ({"source": "src", "target": "mt"}, {}, ("", "")),
+        ({"source": "en", "target": "it-IT"}, {"target_lang": "de"}, ("en", "de")),
+    ],
+)
+def test_columns_named_by_language_declare_it(
+    columns: dict[str, str], options: dict[str, str], expected: tuple[str, str], write
+) -> None:
+    path = write("a.tsv", "en\tit-IT\tsrc\tmt\nSave.\tSalva.\tSave.\tSalva.\n")
+    corpus = read(path, columns=columns, **options)
+    assert (corpus.source_lang, corpus.target_lang) == expected
+
+
 def test_missing_column(write) -> None:
     path = write("a.tsv", "English\tGerman\nSave.\tSichern.\n")
     with pytest.raises(InputError, match=f"^{path}:1: no column 'source'; the file has: English, German "):

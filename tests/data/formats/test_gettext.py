@@ -196,7 +196,7 @@ def test_languages_of_the_header(header: str, languages: tuple[str, str], write)
 def test_a_catalogue_in_another_language_is_refused(write) -> None:
     path = write("a.po", po(header='"Language: it\\n"\n'))
     with pytest.raises(
-        InputError, match=r"3 skipped \(3 in other languages\); the file has: it; choose with --source-lang"
+        InputError, match=r"3 skipped \(3 in other languages\); the file has: it; choose with --target-lang"
     ):
         read(path, target_lang="de")
     assert len(read(path, source_lang="en", target_lang="it-IT")) == len(PAIRS)

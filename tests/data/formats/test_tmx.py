@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment, Truth
-from mtloop.data import read, stream
+from mtloop.data import check_corpus, read, stream
 from mtloop.data.formats.tmx import _elements
 from mtloop.data.languages import GENERAL, closeness
 
@@ -144,11 +144,55 @@ def test_a_header_with_a_language_that_no_text_has(write) -> None:
 
 
 def test_a_missing_language(write) -> None:
-    message = (
-        "no translated pair found: 3 skipped \\(3 in other languages\\); the file has: en, de; choose with --source"
-    )
+    path = write("a.tmx", tmx())
+    with pytest.raises(InputError, match=r"the file has no fr; it has: en, de; choose one with --target-lang$"):
+        read(path, target_lang="fr")
+    message = r"no translated pair found: 3 skipped \(3 .*\); the file has: en, de; choose with --target-lang$"
     with pytest.raises(InputError, match=message):
-        read(write("a.tmx", tmx()), target_lang="fr")
+        read(path, source_lang="en", target_lang="fr")
+
+
+def test_the_first_language_is_the_source_of_a_file_in_many_languages(write) -> None:
+    body = tu(en="Open", it="Apri", de="Öffnen") + tu(en="Save", it="Salva") + tu(en="Close", de="Schließen")
+    path = write("a.tmx", tmx(body, header='srclang="*all*"'))
+    corpus = read(path, target_lang="de")
+    assert [segment.source for segment, _ in corpus] == ["Open", "Close"]
+    assert (corpus.source_lang, corpus.skipped) == ("en", {"in other languages": 1})
+    with pytest.raises(InputError, match=r"the file has no ja; it has: en, it, de; choose one with --target-lang$"):
+        read(path, target_lang="ja")
+    with pytest.raises(InputError, match="expected one language besides en"):
+        read(path, target_lang="en")
+
+
+CHINESE = unit(("en", "Open"), ("zh-Hans", "打开"), ("zh-Hant", "開啟")) + unit(
+    ("en", "Save"), ("zh-CN", "保存"), ("zh-TW", "儲存")
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "texts"),
+    [(None, ["打开", "保存"]), ("zh-TW", ["開啟", "儲存"]), ("zh-Hant", ["開啟", "儲存"]), ("zh-CN", ["打开", "保存"])],
+)
+def test_a_chinese_region_stands_for_its_script(target: str | None, texts: list[str], write) -> None:
+    corpus = read(write("a.tmx", tmx(CHINESE)), target_lang=target)
+    assert [truth.references[0] for _, truth in corpus] == texts
+    assert bool(corpus.notes) == (target is None)
+
+
+def test_several_varieties_in_one_unit_give_one_warning(write, log_messages: list[str]) -> None:
+    path = write("a.tmx", tmx(CHINESE))
+    found = "some units have several varieties of one language (zh-Hans, zh-Hant, zh-CN, zh-TW)"
+    warning = f"{path}: {found}; the closest to zh-Hans is read; choose with --target-lang"
+    check_corpus(read(path))
+    assert log_messages == [warning]
+    assert len(list(stream(path))) == 2
+    assert log_messages == [warning, warning]
+
+
+@pytest.mark.parametrize(("header", "noted"), [("en-US", False), ("en", True)])
+def test_a_header_may_name_the_variety(header: str, noted: bool, write) -> None:
+    body = unit(("en-GB", "Colour"), ("en-US", "Color"), ("de", "Farbe"))
+    assert bool(read(write("a.tmx", tmx(body, header=f'srclang="{header}"'))).notes) == noted
 
 
 def test_a_language_that_is_not_the_only_one(write) -> None:

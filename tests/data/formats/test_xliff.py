@@ -44,7 +44,7 @@ def test_golden_version_1(write) -> None:
         (Segment("1", "Press Save or F2.", {"document": "menu.html"}), Truth(("Drücken Sie Sichern oder F2.",))),
         (Segment("6", " a  b ", {"document": "menu.html"}), Truth((" c\n d ",))),
     ]
-    assert corpus.skipped == {"untranslated": 2, "fuzzy": 1, "not to be translated": 1}
+    assert corpus.skipped == {"untranslated": 2, "not confirmed": 1, "not to be translated": 1}
 
 
 def test_golden_version_2(write) -> None:
@@ -53,7 +53,7 @@ def test_golden_version_2(write) -> None:
         (Segment("1", "Press Save.", {"document": "menu"}), Truth(("Drücken Sie Sichern.",))),
         (Segment("2", "Then undo.", {"document": "menu"}), Truth(("Dann zurück.",))),
     ]
-    assert corpus.skipped == {"fuzzy": 1, "not to be translated": 1, "untranslated": 1}
+    assert corpus.skipped == {"not confirmed": 1, "not to be translated": 1, "untranslated": 1}
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
@@ -105,7 +105,7 @@ def test_languages_of_version_2(write) -> None:
     path = write("a.xlf", xliff2())
     assert len(read(path, source_lang="EN", target_lang="de-AT")) == len(PAIRS)
     with pytest.raises(
-        InputError, match=r"3 skipped \(3 in other languages\); the file has: en, de; choose with --source"
+        InputError, match=r"3 skipped \(3 in other languages\); the file has: en, de; choose with --target"
     ):
         read(path, target_lang="it")
 
