@@ -104,7 +104,10 @@ def test_a_report_with_a_learned_metric(mtloop: Call, files: Path, two: list[obj
         (["--scorer", "x=no-such-program"], "scorer x (no-such-program) cannot be started"),
         (["--scorer", "x=cat"], "scorer x (cat) answered "),
         (["--scorer", "x=true"], "scorer x (true) ended after 0 answers, before segment '1' of system 'base'"),
-        (["--scorer", "x=sleep 100", "--scorer-timeout", "0.5"], "gave no answer for segment '1' of system 'base' in 0.5"),
+        (
+            ["--scorer", "x=sleep 100", "--scorer-timeout", "0.5"],
+            "gave no answer for segment '1' of system 'base' in 0.5",
+        ),
         (["--lower-is-better", "x"], "there is no learned metric 'x'"),
         (["--metrics", "comet"], "with --scores or --scorer"),
     ],

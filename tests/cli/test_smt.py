@@ -135,7 +135,10 @@ def test_compare_shows_the_papers_table_and_figures(
     ("arguments", "message"),
     [
         (["--method", "smt-adaptin"], "did you mean 'smt-adapting'?"),
-        (["--method", "smt-adapting", "--set", "foreground=both"], "setting foreground is 'both'; expected incremental or rescoring"),
+        (
+            ["--method", "smt-adapting", "--set", "foreground=both"],
+            "setting foreground is 'both'; expected incremental or rescoring",
+        ),
         (["--method", "smt-adapting", "--beam-size", "4"], "method smt-adapting has no setting 'beam_size'"),
         (["--method", "smt-foreground", "--set", "max_phrase_length=0"], "max_phrase_length is 0; expected 1 or more"),
         (
