@@ -18,7 +18,7 @@ from mtloop.methods.method import Method
 from mtloop.methods.neural import EXTRAS, NEURAL_METHODS, SCOPES, canonical_name, is_combination, neural_method
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 from mtloop.methods.oracles import INFORMED_METHODS
-from mtloop.methods.own import is_own_engine, method_of_plugin, own_method, plugin_title
+from mtloop.methods.own import EXEC, is_own_engine, method_of_plugin, own_method, plugin_title
 from mtloop.methods.statistical import SMT_METHODS
 from mtloop.methods.statistical_bandits import STATISTICAL_BANDITS
 from mtloop.methods.word_level import WORD_METHODS
@@ -68,8 +68,9 @@ def check_method_name(name: object) -> None:
 
 
 def method_extras(names: str | Sequence[str]) -> set[str]:
-    """Return the extras that these methods need."""
-    return {extra for name in list_names(names, "method") if (extra := find_method(name).engine.extra)}
+    """Return the extras that these methods need. A program needs none, so it is not started here."""
+    asked = [name for name in list_names(names, "method") if not name.startswith(EXEC)]
+    return {extra for name in asked if (extra := find_method(name).engine.extra)}
 
 
 def make_learner(method: str, model: Any = None, settings: Mapping[str, JSON] | None = None) -> Learner:

@@ -10,6 +10,7 @@ from mtloop.methods.own.exec_engine import ExecEngine, exec_method, start_engine
 from mtloop.methods.own.own_names import EXEC, is_own_engine, refuse_engine_from_file
 
 __all__ = [
+    "EXEC",
     "EngineError",
     "ExecEngine",
     "is_own_engine",
