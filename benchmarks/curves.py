@@ -30,12 +30,15 @@ from mtloop.text.units import ContentWords
 PEERS = {"bleu": sacrebleu.BLEU, "chrf": sacrebleu.CHRF, "ter": sacrebleu.TER}
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--short", type=int, default=150)
     parser.add_argument("--long", type=int, default=20_000)
-    options = parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    options = parser.parse_args(argv)
+    if options.small:
+        options.short, options.long = 8, 40
     steps = from_file(options.data, options.long) if options.data else synthetic(options.long)
     compare_short(steps[: options.short])
     measure_long(steps)

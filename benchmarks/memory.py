@@ -1,5 +1,6 @@
 """Time decoding with a translation memory as it grows: `memory` against `baseline`, sentence by sentence.
 
+    python benchmarks/memory.py                     the demo document
     python benchmarks/memory.py --data FILE.tsv.xz [--stored 500,1000,2000,5000] [--sentences 40] [--threads 1]
 
 Confirms the first segments of the data and translates later ones. Measures processor time (`process_time`), so that
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from mtloop.core import PostEdit, Proposal, Segment, Truth
@@ -20,13 +22,18 @@ from mtloop.nmt.engine.find_model import find_model
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.threads import set_threads
 
+DEMO = Path(__file__).parents[1] / "mtloop" / "demo" / "manual.en-de.tsv"
 
-def main() -> None:
-    options = parse()
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = parse(argv)
     set_threads(options.threads)
     model = Marian.load(find_model(options.model))
     sizes = sorted(map(int, options.stored.split(",")))
-    stream = list(take(read(options.data), sizes[-1] + options.sentences))
+    needed = sizes[-1] + options.sentences
+    stream = list(take(read(options.data), needed))
+    if len(stream) < needed:
+        raise SystemExit(f"{options.data.name}: {needed} segments are needed, found {len(stream)}")
     new = [segment for segment, _ in stream[-options.sentences :]]
     plain, memory = (make_learner(name, model) for name in ("baseline", "memory"))
     assert isinstance(plain, AdaptiveNMT)
@@ -59,14 +66,19 @@ def ratio(plain: AdaptiveNMT, memory: AdaptiveNMT, segments: list[Segment]) -> f
     return (seconds[memory] / tokens[memory]) / (seconds[plain] / tokens[plain])
 
 
-def parse() -> argparse.Namespace:
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="en-de")
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--stored", default="500,1000,2000,5000")
+    parser.add_argument("--data", type=Path, default=DEMO)
+    parser.add_argument("--stored", help="default: 500,1000,2000,5000; for the demo document 50,100,200")
     parser.add_argument("--sentences", type=int, default=40)
     parser.add_argument("--threads", type=int, default=1)
-    return parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    options = parser.parse_args(argv)
+    options.stored = options.stored or ("50,100,200" if options.data == DEMO else "500,1000,2000,5000")
+    if options.small:
+        options.stored, options.sentences = "3,6", 3
+    return options
 
 
 if __name__ == "__main__":

@@ -20,14 +20,17 @@ from mtloop.selection import EXP3
 from mtloop.selection.replay import Recording, Replay, segment_orders
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--systems", type=int, default=20)
     parser.add_argument("--segments", type=int, default=2000)
     parser.add_argument("--plain", type=int, default=20, help="runs of the plain loop")
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    options = parser.parse_args(argv)
+    if options.small:
+        options.runs, options.systems, options.segments, options.plain = 10, 4, 50, 2
     scores = np.round(np.random.default_rng(options.seed).beta(4, 1.5, (options.systems, options.segments)), 2)
     uniforms = np.random.default_rng([options.seed, 1]).random((options.segments, options.runs))
     fast, weights = timed(lambda: vectorised(scores, options.runs, options.seed))

@@ -40,9 +40,10 @@ CHECKPOINTS = (10, 50, 100, 500, 1000)
 SHARES = np.geomspace(0.002, 1, 120)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["tables", "effort", "ewaf", "pairing", "calibration"])
+    what = ["tables", "effort", "ewaf", "pairing", "calibration"]
+    parser.add_argument("what", choices=what, nargs="?", default="calibration", help="default: %(default)s")
     parser.add_argument("human", type=Path, nargs="?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int)
@@ -51,7 +52,10 @@ def main() -> None:
     parser.add_argument("--gold", choices=["official", "mean"], default="official")
     parser.add_argument("--scores", choices=["raw", "z"], default="raw")
     parser.add_argument("--picture", type=Path)
-    options = parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="two runs, to check that the script works")
+    options = parser.parse_args(argv)
+    if options.small:
+        options.runs = 2
     if options.what == "calibration":
         calibration(options.runs or 200, options.seed)
     elif options.human is None:

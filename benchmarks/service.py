@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +118,7 @@ async def measure(port: int, participants: list[tuple[str, str]], seconds: float
 
     async def participate(key: str, run: str) -> None:
         connection = await Connection.open(port, key)
-        while (start := time.perf_counter()) < end:
+        while (start := time.perf_counter()) < end or not latencies:
             sentence = await connection.request("GET", f"/v1/runs/{run}/next")
             body = {"id": sentence["id"], "translation": TRANSLATION}
             await connection.request("POST", f"/v1/runs/{run}/translations", body)
@@ -219,7 +219,7 @@ async def advance(settings: Settings, participants: list[tuple[str, str]], posit
 def compare(settings: dict[str, Settings], args: argparse.Namespace, folder: Path) -> None:
     """Measure the no-op and the databases in turn, so that other load on the machine affects all of them."""
     participants = {
-        name: asyncio.run(prepare(one, 200_000, args.participants, folder)) for name, one in settings.items()
+        name: asyncio.run(prepare(one, args.sentences, args.participants, folder)) for name, one in settings.items()
     }
     participants["no-op"] = [("k", "r")] * args.participants
     results: dict[str, list[Result]] = {name: [] for name in ("no-op", *settings)}
@@ -250,7 +250,7 @@ def service(settings: Settings) -> Iterator[int]:
 
 def depth_latency(name: str, settings: Settings, args: argparse.Namespace, folder: Path) -> None:
     """Print the latency at position 1,000 and at `--deep`."""
-    participants = asyncio.run(prepare(settings, args.deep + 200_000, 8, folder))
+    participants = asyncio.run(prepare(settings, args.deep + args.sentences, 8, folder))
     found: dict[int, list[float]] = {1_000: [], args.deep: []}
     asyncio.run(advance(settings, participants[:4], 1_000))
     asyncio.run(advance(settings, participants[4:], args.deep))
@@ -285,16 +285,20 @@ def peak_memory() -> str:
     return f", at most {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit:.0f} MB"
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--databases", default="sqlite,postgresql")
     parser.add_argument("--participants", type=int, default=128)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--sentences", type=int, default=200_000, help="of the task (default: %(default)s)")
     parser.add_argument("--deep", type=int, default=0)
     parser.add_argument("--import", type=int, default=0, dest="count")
     parser.add_argument("--serve-noop", type=int, default=0, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    args = parser.parse_args(argv)
+    if args.small:
+        args.databases, args.participants, args.seconds, args.rounds, args.sentences = "sqlite", 2, 0.2, 1, 5000
     if args.serve_noop:
         serve_noop(args.serve_noop)
         return

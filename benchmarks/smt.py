@@ -38,8 +38,8 @@ class Timing:
     update_p95: float
 
 
-def main() -> None:
-    arguments = parse_arguments()
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = parse_arguments(argv)
     sizes = [int(size) for size in arguments.sizes.split(",")]
     pairs = read_pairs(arguments.data) if arguments.data else synthetic(max(sizes) + arguments.segments)
     random.Random(1).shuffle(pairs)
@@ -93,12 +93,16 @@ def _pair(words: list[int], rng: random.Random) -> Pair:
     return " ".join(f"s{word}" for word in words), " ".join(f"t{word}" for word in target)
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="parallel text; without it, synthetic sentences")
     parser.add_argument("--sizes", default="1000,2000,4000", help="numbers of training pairs, comma-separated")
     parser.add_argument("--segments", type=int, default=100, help="held-out segments to translate and learn")
-    return parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    arguments = parser.parse_args(argv)
+    if arguments.small:
+        arguments.sizes, arguments.segments = "30,60", 5
+    return arguments
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ other measurements.
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import time
+from collections.abc import Sequence
 from importlib.resources import files
 
 from mtloop.core import Judge, Learner, Segment, Truth
@@ -29,7 +30,16 @@ METHODS = POST_EDITS + REWARDS
 AGAIN = "nmt-el-recall"  # searches longer for repeated sources with a low reward
 
 
-def main(segments: int = 40) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("segments", type=int, nargs="?", default=40)
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    options = parser.parse_args(argv)
+    report(measure(1 if options.small else options.segments))
+
+
+def measure(segments: int) -> dict[str, list[float]]:
+    """Return the processor times of the steps of each method."""
     engine = find_method("nmt-el").engine
     engine.set_threads(1)
     model = engine.load(engine.model)
@@ -42,6 +52,10 @@ def main(segments: int = 40) -> None:
         for method, learner in learners.items():
             times[method].append(seconds(learner, judges[method], segment, truth))
     times[f"{AGAIN}, again"] = [seconds(learners[AGAIN], rater, *both) for both in stream[:segments]]
+    return times
+
+
+def report(times: dict[str, list[float]]) -> None:
     full = statistics.mean(times["full"])
     for method, taken in times.items():
         mean = statistics.mean(taken)
@@ -70,4 +84,4 @@ def pairs() -> list[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main()

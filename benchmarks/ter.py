@@ -40,8 +40,8 @@ class Timing:
     counts: Counts
 
 
-def main() -> None:
-    arguments = parse_arguments()
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = parse_arguments(argv)
     suites = {"synthetic": synthetic(arguments.segments)}
     if arguments.data:
         rows = read_rows(arguments.data)[: arguments.segments]
@@ -56,12 +56,16 @@ def main() -> None:
         )
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="table of real segments, .tsv or .tsv.xz, with a header")
     parser.add_argument("--segments", type=int, default=2000, help="segments per suite (default: %(default)s)")
     parser.add_argument("--hypotheses", choices=["mt", "others", "shuffled"], help="default: mt if the table has it")
-    return parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    arguments = parser.parse_args(argv)
+    if arguments.small:
+        arguments.segments = 20
+    return arguments
 
 
 def compare(segments: Sequence[Segment]) -> tuple[Timing, Timing]:

@@ -1,0 +1,138 @@
+"""Every script in `benchmarks/` runs on little data and prints its numbers. What they are is not tested."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from helpers.tiny_marian import write_tiny
+
+from mtloop.nmt.engine.weights import Weights
+from mtloop.nmt.scopes.dense import Dense
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py") if path.name != "run_all.py")
+NUMBER = r" +-?\d+(\.\d+)?"
+# What each script prints: a pattern, and how often it occurs.
+PRINTED = {
+    "baselines.py": (rf"^\S.*{NUMBER} of the variance removed, 95 % interval{NUMBER} to{NUMBER}", 3),
+    "curves.py": (rf"^ +(bleu|chrf|ter) .* ratio{NUMBER}$|^ +\w+ .*{NUMBER} corpus scores", 8),
+    "memory.py": (rf"^{NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
+    "online_step.py": (rf"^ +(decode|learn|step)  plain.* ratio{NUMBER}$|fast takes{NUMBER} x", 4),
+    "pieces.py": (rf"^\| \d+ to \d+ \| \d+ \| \d+ \|{NUMBER} \|{NUMBER} \|{NUMBER} \|$", 6),
+    "selection.py": (rf" ratio{NUMBER}$", 2),
+    "selection_quality.py": (rf"^gap{NUMBER} points: stopped \d/2, of these wrong \d$", 3),
+    "service.py": (rf"^(no-op|sqlite){NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
+    "smt.py": (rf"^ +\d+{NUMBER}{NUMBER}{NUMBER}{NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
+    "steps.py": (rf"{NUMBER} ms per step,{NUMBER} of full$", 13),
+    "ter.py": (rf"^synthetic: .* ratio{NUMBER}$", 1),
+}
+
+
+@pytest.fixture(autouse=True)
+def _process_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Restore what the scripts change in their process: the import path and the number of threads."""
+    import torch
+
+    threads = torch.get_num_threads()
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script_runs_small_and_prints_its_numbers(
+    load_benchmark: Callable[[str], ModuleType], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert name in PRINTED, f"benchmarks/{name} is new: add what it prints with --small to PRINTED"
+    pattern, count = PRINTED[name]
+    load_benchmark(name).main(["--small"])
+    printed = capsys.readouterr().out
+    assert len(re.findall(pattern, printed, re.MULTILINE)) == count, printed
+    assert not re.search(r"\b(nan|inf)\b", printed), printed
+
+
+def test_no_pattern_without_a_script() -> None:
+    assert sorted(PRINTED) == SCRIPTS
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_online_step_has_the_weights_of_the_plain_loop(
+    load_benchmark: Callable[[str], ModuleType], tied: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tiny(tmp_path, tied=tied)
+    load_benchmark("online_step.py").main(["--small", "--model", str(tmp_path)])
+    assert "the same tokens, weights equal to" in capsys.readouterr().out
+
+
+def test_online_step_refuses_updates_that_are_not_applied(
+    load_benchmark: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tiny(tmp_path)
+    monkeypatch.setattr(Dense, "commit", lambda self: None)
+    with pytest.raises(AssertionError, match="some updates are not applied to the weights"):
+        load_benchmark("online_step.py").main(["--small", "--model", str(tmp_path)])
+
+
+def test_online_step_notices_lost_updates(
+    load_benchmark: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tiny(tmp_path)
+    monkeypatch.setattr(Weights, "apply_pending", lambda self: self.pending.clear())
+    with pytest.raises(AssertionError, match="segment 0: the weights differ by"):
+        load_benchmark("online_step.py").main(["--small", "--model", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern", "count"),
+    [
+        ("tables", rf"^\| (ewaf|race) \| \w+ \|{NUMBER}{NUMBER} \|", 2 * 8),
+        ("effort", rf"^(ewaf|race): to settle{NUMBER} \(95 % interval{NUMBER} to{NUMBER}\)", 2),
+        ("ewaf", r": two or more in \d of 2 shuffles, with ties \d$", 5 * 3 + 3 * 2),
+        ("pairing", r": -?\d+% \(mean over pairs of systems\)$", 8),
+    ],
+)
+def test_selection_quality_on_human_scores(
+    load_benchmark: Callable[[str], ModuleType],
+    what: str,
+    pattern: str,
+    count: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_human_scores(tmp_path)
+    load_benchmark("selection_quality.py").main([what, str(tmp_path), "--small", "--policies", "ewaf,race"])
+    printed = capsys.readouterr().out
+    assert len(re.findall(pattern, printed, re.MULTILINE)) == count, printed
+
+
+def write_human_scores(folder: Path) -> None:
+    """Write complete ratings of four systems on twelve segments, in the file formats of WMT and of MQM."""
+    cells = [(f"s{system}.1", segment, 90 - 9 * system - segment) for system in range(4) for segment in range(1, 13)]
+    for name in ("wmt20", "wmt21", "mqm"):
+        (folder / name).mkdir()
+    for pair in ("en-de", "de-en", "zh-en", "ja-en", "ps-en"):
+        rows = [f"{system} {segment} {score} {score / 50 - 1} 1" for system, segment, score in cells]
+        write_lines(folder / f"wmt20/ad-seg-scores-{pair}.csv", "SYS SID RAW.SCR Z.SCR N", *rows)
+        means = [f"{80 - 9 * system} {1 - system / 5} 12 s{system}.1 12" for system in range(4)]
+        write_lines(folder / f"wmt20/ad-sys-scores-{pair}.csv", "RAW.SCR Z.SCR N SYS N.ALL", *means)
+        rows = [f"chrF\t{pair}\tset\tset\t{system}\tdoc\t{segment}\t{score / 100}" for system, segment, score in cells]
+        write_lines(folder / f"wmt20/metric-seg-scores-{pair}.tsv.gz", *rows)
+    rows = [f"de-en\t{system}\t{segment}\t{score}\t{score / 50 - 1}\t1\tSatz" for system, segment, score in cells]
+    write_lines(folder / "wmt21/de-en.da.tsv.gz", "lp\tsystem\tseg_id\traw\tz\tn_judgments\tsource", *rows)
+    for year in (2020, 2021):
+        rows = [f"{system} {(score - 100) / 10} {segment}" for system, segment, score in cells]
+        path = folder / f"mqm/mqm_newstest{year}_ende.avg_seg_scores.tsv"
+        write_lines(path, "system mqm_avg_score seg_id", *rows)
+
+
+def write_lines(path: Path, *lines: str) -> None:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8") as file:
+        file.write("\n".join([*lines, ""]))
