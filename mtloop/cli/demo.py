@@ -12,7 +12,7 @@ EPILOG = """
 \b
 Examples:
   mtloop demo --out out/demo
-  mtloop demo --recorded       (two recorded systems, no model; takes seconds)
+  mtloop demo --recorded       (recorded outputs of two methods, no model; takes seconds)
 """
 
 
@@ -20,7 +20,7 @@ Examples:
 @click.option(
     "--out", type=PATH, default=Path("mtloop-demo"), show_default=True, help="Folder for traces and the report."
 )
-@click.option("--recorded", is_flag=True, help="Score two recorded systems instead of running the embedded model.")
+@click.option("--recorded", is_flag=True, help="Score recorded outputs of two methods instead of running the model.")
 def command(out: Path, recorded: bool) -> None:
     """Translate the demo document, a software manual, with every learning method, and compare the methods."""
     from mtloop.experiments.demo import demo

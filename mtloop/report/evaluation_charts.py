@@ -17,6 +17,7 @@ from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.slope import Fit, Slope, fit
 from mtloop.metrics.titles import title
 from mtloop.report.chart import Axis, Band, Chart, Series
+from mtloop.report.short_streams import shown_metrics
 from mtloop.report.wording import error_name, fitted_errors
 
 MAX_POINTS = 1000  # points of a drawn curve; a screen cannot show more
@@ -41,8 +42,8 @@ class Charts:
 
 
 def make_charts(evaluation: Evaluation, results: Sequence[SystemResult], figures: tuple[Chart, ...] = ()) -> Charts:
-    """Return every chart that the metrics and the baseline of the evaluation allow; `results` are its results."""
-    slopes = [metric for metric in evaluation.metrics if isinstance(metric, Slope)]
+    """Return every chart that the metrics, the baseline and the length of the stream allow."""
+    slopes = [metric for metric in shown_metrics(evaluation, results) if isinstance(metric, Slope)]
     compared = evaluation.additive if evaluation.baseline is not None else []
     return Charts(
         slopes=tuple(slope_chart(evaluation, slope, results) for slope in slopes),

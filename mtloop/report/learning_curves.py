@@ -22,6 +22,7 @@ from mtloop.metrics.titles import title
 from mtloop.report.chart import Axis, Chart, Series
 from mtloop.report.evaluation_charts import style_numbers
 from mtloop.report.result import Result
+from mtloop.report.short_streams import NEEDED_BLOCKS, block_count, too_few_blocks
 from mtloop.report.table import Table
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class LearningCurves(Result):
             cells=[[system, *(cell for m in MODELS for cell in _cells(system, m, s[m]))] for system, s in slopes],
             records=[_record(system, scores) for system, scores in slopes],
             title="Table 2: the published slopes (English-Italian) and ours",
+            notes=_short_stream_notes([score for _, scores in slopes for score in scores.values()]),
         )
 
     def plot(self) -> Plot:
@@ -196,9 +198,17 @@ def _held_out_record(document: str, columns: Sequence[str], scores: Sequence[Sco
     return {"document": document, **values}
 
 
+def _short_stream_notes(scores: Sequence[Score]) -> list[str]:
+    """Return a note if even the longest slope has too few blocks."""
+    blocks = max(block_count(score) for score in scores)
+    return [too_few_blocks(blocks)] if blocks < NEEDED_BLOCKS else []
+
+
 def _cells(system: str, model: Model, score: Score) -> tuple[str, str, str]:
     """Return the published slope, ours, and the interval of ours."""
     published = f"{PAPER_SLOPES[system][model]:.1f}" if system in PAPER_SLOPES else "-"
+    if block_count(score) < NEEDED_BLOCKS:
+        return published, "-", "-"
     if not score.defined or score.interval is None:
         return published, str(score.detail.get("verdict", "-")), "-"
     low, high = score.interval

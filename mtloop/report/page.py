@@ -18,6 +18,7 @@ from mtloop.report.learning_curves import LearningCurves
 from mtloop.report.page_tables import page_scores, page_slopes, signatures
 from mtloop.report.palette import css
 from mtloop.report.segments import segment_data
+from mtloop.report.short_streams import short_stream_note
 from mtloop.report.templating import render
 from mtloop.report.verdict import verdict
 
@@ -51,6 +52,7 @@ class Page:
             "warnings": self.evaluation.warnings,
             "scores": page_scores(self.evaluation, self.results),
             "slopes": page_slopes(self.evaluation, self.results),
+            "short_stream": short_stream_note(self.evaluation, self.results),
             "paper_tables": self.learning_curves.text() if self.learning_curves else "",
             "versions": list(_versions()),
             "signatures": list(signatures(self.evaluation.metrics, self.results)),

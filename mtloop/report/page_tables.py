@@ -11,6 +11,7 @@ from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.significance import Comparison
 from mtloop.metrics.slope import Slope
 from mtloop.metrics.titles import title
+from mtloop.report.short_streams import shown_metrics
 from mtloop.report.wording import fitted_errors, p_value_text, signed
 
 _ARROWS = {True: ("↑", "higher is better"), False: ("↓", "lower is better")}
@@ -86,8 +87,8 @@ def page_scores(evaluation: Evaluation, results: Sequence[SystemResult]) -> Scor
 
 
 def page_slopes(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[SlopeRow]:
-    """Return one row per system and slope."""
-    slopes = {metric.name: metric for metric in evaluation.metrics if isinstance(metric, Slope)}
+    """Return one row per system and slope, without the slopes that the stream is too short for."""
+    slopes = {metric.name: metric for metric in shown_metrics(evaluation, results) if isinstance(metric, Slope)}
     return [_slope_row(result, slopes[result.score.name]) for result in results if result.score.name in slopes]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
@@ -13,6 +14,23 @@ class SystemName(str):
     """The name of a system as a part of a sentence."""
 
     __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, how sure it is, and whether it is significant; the parts are without a full stop.
+
+    >>> "".join(Finding(("A is better",), ("The p-value is 0.01",)).sentences)
+    'A is better. The p-value is 0.01.'
+    """
+
+    found: Sentence
+    certainty: Sentence = ()
+    significant: bool = True
+
+    @property
+    def sentences(self) -> Sentence:
+        return (*self.found, ".", *((" ", *self.certainty, ".") if self.certainty else ()))
 
 
 def join(sentences: Iterable[Sentence], separator: str) -> Sentence:

@@ -12,6 +12,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.titles import title
+from mtloop.report.short_streams import short_stream_note, shown_metrics, shown_results
 from mtloop.report.table import Table
 
 
@@ -20,12 +21,15 @@ def as_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
 
 
 def score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Table:
-    """Return the scores of all systems; notes below explain the stars, the verdicts of slopes, and the signatures."""
-    rows = _rows(evaluation, results)
+    """Return the scores of all systems; notes below explain the stars, the verdicts of slopes, and the signatures.
+
+    Slopes that the stream is too short for are left out of the printed table; they remain in the records.
+    """
+    shown = _rows(evaluation, shown_results(evaluation, results))
     return Table(
-        headers=["system", *(title(metric.name) for metric in evaluation.metrics)],
-        cells=[[row[0].system, *(result.cell for result in row)] for row in rows],
-        records=[_record(row) for row in rows],
+        headers=["system", *(title(metric.name) for metric in shown_metrics(evaluation, results))],
+        cells=[[system, *(result.cell for result in row)] for system, row in shown.items()],
+        records=[_record(system, row) for system, row in _rows(evaluation, results).items()],
         notes=_notes(evaluation, results),
     )
 
@@ -36,26 +40,26 @@ def relative_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> s
 
 def relative_score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Table:
     """Return the baseline's scores and the other systems' differences in per cent of them (2019 paper, Table 5)."""
-    base, *others = _rows(evaluation, results)
+    (_, base), *others = _rows(evaluation, results).items()
+    (first, shown_base), *shown = _rows(evaluation, shown_results(evaluation, results)).items()
     return Table(
-        headers=["relative", *(title(metric.name) for metric in evaluation.metrics)],
+        headers=["relative", *(title(metric.name) for metric in shown_metrics(evaluation, results))],
         cells=[
-            [base[0].system, *(str(result.score) for result in base)],
-            *([row[0].system, *map(_relative_cell, row, base)] for row in others),
+            [first, *(str(result.score) for result in shown_base)],
+            *([system, *map(_relative_cell, row, shown_base)] for system, row in shown),
         ],
-        records=[_relative_record(row, base) for row in others],
+        records=[_relative_record(row, base) for _, row in others],
     )
 
 
-def _rows(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[Sequence[SystemResult]]:
+def _rows(evaluation: Evaluation, results: Sequence[SystemResult]) -> dict[str, list[SystemResult]]:
     """Return the results of each system."""
-    width = len(evaluation.metrics)
-    return [results[i : i + width] for i in range(0, len(results), width)]
+    return {system: [result for result in results if result.system == system] for system in evaluation.systems}
 
 
-def _record(row: Sequence[SystemResult]) -> dict[str, JSON]:
+def _record(system: str, row: Sequence[SystemResult]) -> dict[str, JSON]:
     """Return a system's scores and, if it was compared, its differences from the baseline and their p-values."""
-    record: dict[str, JSON] = {"system": row[0].system}
+    record: dict[str, JSON] = {"system": system}
     for result in row:
         record[result.score.name] = result.score.value
         if result.comparison is not None:
@@ -114,7 +118,9 @@ def curves_csv(evaluation: Evaluation) -> str:
 
 def _notes(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[str]:
     """Return the notes under the table: the meaning of the stars, the verdicts of slopes, and all signatures."""
-    paragraphs = [*_significance_note(evaluation), *_slope_notes(results), _signature_note(evaluation, results)]
+    shown, short = shown_results(evaluation, results), short_stream_note(evaluation, results)
+    slopes = [*([[short]] if short else []), *_slope_notes(shown)]
+    paragraphs = [*_significance_note(evaluation), *slopes, *_signature_note(evaluation, shown)]
     return [line for paragraph in paragraphs for line in ("", *paragraph)][1:]
 
 
@@ -130,9 +136,10 @@ def _slope_notes(results: Sequence[SystemResult]) -> Iterator[list[str]]:
     yield from ([_slope_note(result)] for result in results if "verdict" in result.score.detail)
 
 
-def _signature_note(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[str]:
-    scores = [result.score for result in results[: len(evaluation.metrics)]]
-    return ["Signatures:", *(f"  {title(score.name)}: {score.signature}" for score in scores)]
+def _signature_note(evaluation: Evaluation, results: Sequence[SystemResult]) -> Iterator[list[str]]:
+    first = next(iter(evaluation.systems))
+    if scores := [result.score for result in results if result.system == first]:
+        yield ["Signatures:", *(f"  {title(score.name)}: {score.signature}" for score in scores)]
 
 
 def _slope_note(result: SystemResult) -> str:

@@ -61,7 +61,7 @@ def test_a_report_on_text_files(files: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_requested_slope_is_the_only_slope(files: Path) -> None:
-    options = ["--metrics", "bleu,slope-ca-bleu", "--resamples", 10, "--pictures", "none"]
+    options = ["--metrics", "bleu,slope-ca-bleu", "--block-words", 30, "--resamples", 10, "--pictures", "none"]
     assert call(*texts(files), *options, "--out", files / "r.html") == 0
     page = (files / "r.html").read_text(encoding="utf-8")
     assert charts(page) == {"curve-bleu", "slope-ca-bleu"}
@@ -73,8 +73,10 @@ def test_a_report_on_traces_with_both_picture_formats(tmp_path: Path, capsys: py
         with TraceWriter(tmp_path / f"{name}.jsonl", Header()) as trace:
             for step in stream(learns, 9):
                 trace.write(step)
-    options = ["--metrics", "sbleu,slope-u", "--resamples", 10, "--pictures", "both", "--out", tmp_path / "r.html"]
-    assert call(tmp_path / "run.jsonl", "--baseline", tmp_path / "base.jsonl", *options) == 0
+    options = ["--metrics", "sbleu,slope-u", "--block-words", 5, "--resamples", 10, "--pictures", "both"]
+    assert (
+        call(tmp_path / "run.jsonl", "--baseline", tmp_path / "base.jsonl", *options, "--out", tmp_path / "r.html") == 0
+    )
     assert sorted(path.suffix for path in (tmp_path / "r_files").iterdir()) == [".png"] * 3 + [".svg"] * 3
     assert "run.jsonl --baseline" in (tmp_path / "r.html").read_text(encoding="utf-8")
 

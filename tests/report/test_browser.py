@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from helpers.contrast import CONTRAST
 from helpers.report_samples import HOSTILE, steps
+from helpers.tiers import slow
 from playwright.sync_api import Page, expect
 
 from mtloop.metrics import SBLEU
@@ -51,6 +52,7 @@ def test_hostile_names_and_texts_do_nothing(new_page: NewPage, hostile_report: P
     assert page.locator("article dd").first.inner_text() == HOSTILE
 
 
+@pytest.mark.slow
 def test_right_to_left_empty_and_long_segments(new_page: NewPage, hostile_report: Path) -> None:
     page = new_page().open(hostile_report)
     arabic, long, chinese = (page.locator("article").nth(number) for number in (1, 2, 3))
@@ -133,6 +135,7 @@ def test_the_legend_hides_a_system_by_keyboard(page: Page) -> None:
     expect(traces).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_charts_are_resized_for_printing_and_back(page: Page) -> None:
     drawn = page.locator("[data-chart=curve-ter] svg.main-svg").first
     wide = drawn.get_attribute("width")
@@ -142,7 +145,7 @@ def test_charts_are_resized_for_printing_and_back(page: Page) -> None:
     expect(drawn).to_have_attribute("width", str(wide))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", slow("dark")])
 def test_readable_in_light_and_dark(scheme: str, new_page: NewPage, report: Path) -> None:
     page = new_page(color_scheme=scheme).open(report)
     ground = colour(page, "body", "backgroundColor")
@@ -154,6 +157,7 @@ def test_readable_in_light_and_dark(scheme: str, new_page: NewPage, report: Path
     assert page.evaluate(CONTRAST, [line, ground]) >= 3
 
 
+@pytest.mark.slow
 def test_charts_change_with_the_colour_scheme(new_page: NewPage, report: Path) -> None:
     page = new_page(color_scheme="light").open(report)
     tick = "[data-chart] .xtick text"
@@ -165,6 +169,19 @@ def test_charts_change_with_the_colour_scheme(new_page: NewPage, report: Path) -
 def test_the_page_fits_a_narrow_screen(new_page: NewPage, report: Path) -> None:
     page = new_page(viewport={"width": 400, "height": 800}).open(report)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_score_is_cut_off(width: int, new_page: NewPage, report: Path) -> None:
+    page = new_page(viewport={"width": width, "height": 800}).open(report)
+    overflow = page.locator("#scores .scroll").evaluate("""(box) => {
+      box.scrollLeft = box.scrollWidth;
+      const edge = box.getBoundingClientRect().right;
+      const parts = [...box.querySelectorAll("td, .score, .stars, small")];
+      return Math.max(...parts.map((part) => part.getBoundingClientRect().right)) - edge;
+    }""")
+    assert overflow <= 0
 
 
 def test_a_report_on_twenty_thousand_segments_is_small_and_fast(new_page: NewPage, tmp_path: Path) -> None:

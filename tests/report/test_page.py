@@ -19,8 +19,9 @@ from lxml import html
 
 from mtloop.core import PostEdit, Step, Truth
 from mtloop.core.errors import InputError, MissingExtra
+from mtloop.core.types import Score
 from mtloop.metrics import BLEU, TER, Recall, Slope
-from mtloop.metrics.evaluation import Evaluation
+from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.reliability import RepeatedErrors
 from mtloop.report import check, write_report
 from mtloop.report.page import SCRIPTS, _asset
@@ -72,8 +73,12 @@ def table(page: html.HtmlElement, caption: str) -> html.HtmlElement:
     return found
 
 
-def verdict_text(evaluation: Evaluation) -> str:
-    return "".join(verdict(evaluation, list(evaluation.results())))
+def lead(evaluation: Evaluation) -> str:
+    return "".join(verdict(evaluation, list(evaluation.results())).lead)
+
+
+def other_findings(evaluation: Evaluation) -> list[str]:
+    return ["".join(finding) for finding in verdict(evaluation, list(evaluation.results())).others]
 
 
 def test_sections_come_in_order_and_nothing_is_loaded(report: Path) -> None:
@@ -150,73 +155,92 @@ def test_the_slope_table_shows_verdicts(report: Path, tmp_path: Path) -> None:
     slopes = table(html.document_fromstring(report.read_text(encoding="utf-8")), "Percentage slopes")
     verdicts = [row[-1].text for row in slopes.xpath("tbody/tr")]
     assert verdicts == ["– no learning shown", "– no learning shown", "▼ learning", "▼ learning"]
-    short = table(parsed(Evaluation({"a": stream(True, 4)}, [Slope(TER())]), tmp_path), "Percentage slopes")
-    cells = [cell.text for cell in short.xpath("tbody/tr/td")]
-    assert cells[1:] == ["–", "–", "–", "1", "– too short: a slope needs three blocks or more"]
+
+
+def test_a_slope_that_the_stream_is_too_short_for_is_not_shown(tmp_path: Path) -> None:
+    evaluation = Evaluation({"a": stream(True)}, [TER(), Slope(TER(), "u", 100)])
+    page = parsed(evaluation, tmp_path)
+    assert not page.xpath("//table[caption = 'Percentage slopes']")
+    assert page.xpath("//@data-chart") == ["curve-ter"]
+    note = "The stream is too short for slopes (3 blocks; 8 are needed)."
+    assert note in page.xpath("//section[@id='learning']/p/text()")
+    assert lead(evaluation).startswith("Over the whole stream, a has TER ")
+    assert lead(Evaluation({"a": stream(True)}, [Slope(TER(), "u", 100)])) == note
 
 
 def test_the_page_shows_the_names_of_systems_in_bold(report: Path) -> None:
-    (text,) = html.document_fromstring(report.read_text(encoding="utf-8")).xpath("//p[@class='verdict']")
-    assert [name.text for name in text.xpath("strong")] == ["adapting", "adapting", "static"]
+    page = html.document_fromstring(report.read_text(encoding="utf-8"))
+    (text,) = page.xpath("//p[@class='verdict']")
+    assert [name.text for name in text.xpath("strong")] == ["adapting"]
     assert text.text_content().startswith("adapting learns: ")
+    assert page.xpath("//ul[@class='findings']/li//strong/text()") == ["adapting", "static"]
 
 
-def test_the_verdict_contains_the_learner_the_slope_and_the_significance(evaluation: Evaluation) -> None:
-    text = verdict_text(evaluation)
-    assert re.match(r"adapting learns: \d+\.\d % of the errors remain each time the text doubles, 95 % interval", text)
-    assert re.search(r"over the whole stream adapting is \d+\.\d BLEU better than static \(.*p = 0\.0\d+\)\.$", text)
+def test_the_lead_is_two_sentences_what_was_found_and_how_sure(evaluation: Evaluation) -> None:
+    sure = r"The 95 % interval is \d+\.\d to \d+\.\d\."
+    found = r"adapting learns: \d+\.\d % of the errors remain each time the text doubles\."
+    assert re.fullmatch(f"{found} {sure}", lead(evaluation))
+    (quality,) = other_findings(evaluation)
+    pattern = (
+        r"Over the whole stream, adapting is \d+\.\d BLEU better than static\. The difference is .*p = 0\.0\d+\)\."
+    )
+    assert re.fullmatch(pattern, quality)
 
 
 def test_the_verdict_says_if_no_learning_is_shown() -> None:
     systems = {"a": stream(False), "b": stream(False)}
-    text = verdict_text(Evaluation(systems, [TER(), Slope(TER(), "u", 40, resamples=50)], "a", resamples=50))
-    assert text.startswith("b shows no learning: ")
-    assert "does not differ significantly from a in TER (+0.0" in text
-    assert verdict_text(Evaluation({"a": stream(True, 4)}, [Slope(TER())])).startswith(
-        "No learning curve could be fitted (too"
+    evaluation = Evaluation(systems, [TER(), Slope(TER(), "u", 30, resamples=50)], "a", resamples=50)
+    assert lead(evaluation).startswith("b shows no learning: ")
+    assert lead(evaluation).endswith(", which includes 100.")
+    (quality,) = other_findings(evaluation)
+    assert quality.startswith(
+        "Over the whole stream, b does not differ significantly in TER from a. The difference is +0.0"
     )
 
 
-def test_on_a_short_stream_the_effect_of_corrections_comes_before_the_slope() -> None:
+def test_without_errors_no_learning_curve_can_be_fitted() -> None:
+    perfect = steps([("a b c d e", "a b c d e", "a b c d e")] * 20)
+    assert lead(Evaluation({"a": perfect}, [Slope(TER(), "u", 10)])) == (
+        "No learning curve could be fitted (no errors: nothing to learn)."
+    )
+
+
+def test_the_effect_of_corrections_comes_before_a_slope_that_is_not_significant() -> None:
     """A significant slope needs a long text; R1 shows learning on a short one."""
     systems = {"static": terms(False), "adapting": terms(True)}
-    metrics = [TER(), Recall(SplitWords(), {1}), RepeatedErrors(SplitWords()), Slope(TER(), "u", 40, resamples=50)]
-    text = verdict_text(Evaluation(systems, metrics, "static", resamples=50))
+    metrics = [TER(), Recall(SplitWords(), {1}), RepeatedErrors(SplitWords()), Slope(TER(), "u", 20, resamples=50)]
+    evaluation = Evaluation(systems, metrics, "static", resamples=50)
+    text = lead(evaluation)
     assert text.startswith("adapting learns from one correction: words that appeared once before are correct in ")
-    assert re.search(r"% of cases, compared with \d+\.\d % for static \(R1 \+", text)
-    assert "words that were corrected once are wrong again in " in text
-    slopes = re.search(r"does not show significant learning yet \(adapting: \d+\.\d % of the errors remain each", text)
-    assert slopes
-    assert slopes.start() > text.index("R1 +")
-    neither = verdict_text(Evaluation({"a": terms(False), "b": terms(False)}, metrics, "a", resamples=50))
-    assert neither.startswith("b shows no learning")
+    assert re.search(r"% of cases, compared with \d+\.\d % for static\. The difference in R1 is \+\d", text)
+    repeated, quality, slope = other_findings(evaluation)
+    assert repeated.startswith("adapting repeats fewer errors: words that were corrected once are wrong again in ")
+    assert quality.startswith("Over the whole stream, adapting is ")
+    assert slope.startswith("adapting shows no learning: ")
+    neither = Evaluation({"a": terms(False), "b": terms(False)}, metrics, "a", resamples=50)
+    assert lead(neither).startswith("b shows no learning")
 
 
 def test_a_system_that_has_seen_the_references_is_left_out_of_the_verdict() -> None:
     systems = {"static": terms(False), "adapting": terms(True), "known-unfair": terms(True)}
-    metrics = [TER(), Recall(SplitWords(), {1}), Slope(TER(), "u", 40, resamples=50)]
-    text = verdict_text(Evaluation(systems, metrics, "static", resamples=50))
-    assert text.startswith("adapting learns from one correction")
-    assert "over the whole stream adapting" in text
-    alone = verdict_text(
-        Evaluation({"static": terms(False), "known-unfair": terms(True)}, metrics, "static", resamples=50)
-    )
-    assert "known-unfair learns from" not in alone
-    assert "over the whole stream known-unfair" not in alone
+    metrics = [TER(), Recall(SplitWords(), {1})]
+    evaluation = Evaluation(systems, metrics, "static", resamples=50)
+    assert lead(evaluation).startswith("adapting learns from one correction")
+    assert other_findings(evaluation)[0].startswith("Over the whole stream, adapting")
+    alone = Evaluation({"static": terms(False), "known-unfair": terms(True)}, metrics, "static", resamples=50)
+    assert "known-unfair" not in "".join([lead(alone), *other_findings(alone)])
 
 
 def test_a_worse_system_is_called_worse() -> None:
     systems = {"base": stream(True), "new": stream(False)}
-    assert "new is" in (text := verdict_text(Evaluation(systems, [TER()], "base", resamples=50)))
-    assert "TER worse than base" in text
+    text = lead(Evaluation(systems, [TER()], "base", resamples=50))
+    assert re.match(r"Over the whole stream, new is [\d.]+ TER worse than base\.", text)
 
 
 def test_without_a_baseline_no_difference_is_tested() -> None:
-    text = verdict_text(Evaluation({"a": stream(True), "b": stream(False)}, [BLEU()]))
-    assert re.fullmatch(r"over the whole stream a is best with BLEU [\d.]+; no baseline was given.*tested\.", text)
-    assert re.fullmatch(
-        r"over the whole stream a has BLEU [\d.]+\.", verdict_text(Evaluation({"a": stream(True)}, [BLEU()]))
-    )
+    text = lead(Evaluation({"a": stream(True), "b": stream(False)}, [BLEU()]))
+    assert re.fullmatch(r"Over the whole stream, a is best with BLEU [\d.]+\. No baseline was given.*tested\.", text)
+    assert re.fullmatch(r"Over the whole stream, a has BLEU [\d.]+\.", lead(Evaluation({"a": stream(True)}, [BLEU()])))
 
 
 def test_words_are_marked_at_their_first_and_second_appearance(words: ContentWords) -> None:
@@ -292,17 +316,46 @@ def test_an_unknown_picture_format_is_an_error(tmp_path: Path) -> None:
         check(tmp_path / "r.html", ("gif",))
 
 
-def test_a_slope_that_disagrees_is_mentioned_among_several_systems() -> None:
-    from mtloop.core.types import Score
-    from mtloop.report.verdict import _no_learning_clause
+def slope_results(verdicts: dict[str, dict[str, tuple[float, float, str]]]) -> list[SystemResult]:
+    """Return results with these intervals and verdicts, by slope and system."""
+    return [
+        SystemResult(
+            system,
+            Score(name, (low + high) / 2, "", interval=(low, high), detail={"verdict": word, "blocks": 9}),
+            None,
+        )
+        for name, systems in verdicts.items()
+        for system, (low, high, word) in systems.items()
+    ]
 
-    def slope(low: float, high: float, verdict: str) -> Score:
-        return Score("slope", (low + high) / 2, "", interval=(low, high), detail={"verdict": verdict})
 
-    flat, falling = slope(95, 101, "no learning shown"), slope(94, 99, "learning")
-    clause = _no_learning_clause({"a": flat, "b": flat}, {"CA": {"a": falling, "b": flat}})
-    assert "".join(clause).endswith("for a and b, but the verdict for CA is learning (94.0 to 99.0) for a")
-    assert [part for part in clause if isinstance(part, SystemName)] == ["a", "b", "a"]
+FLAT, FALLING = (95.0, 101.0, "no learning shown"), (94.0, 99.0, "learning")
+TWO_SLOPES = Evaluation({name: stream(True) for name in "abc"}, [Slope(TER(), "u"), Slope(TER(), "ca")], "a")
+
+
+def test_a_slope_that_disagrees_is_a_finding_of_its_own() -> None:
+    block = {"a": FLAT, "b": FLAT, "c": FLAT}
+    found = verdict(TWO_SLOPES, slope_results({"slope-u": block, "slope-ca": block | {"c": FALLING}}))
+    assert "".join(found.lead) == (
+        "The learning curves show neither learning nor forgetting. "
+        "The 95 % interval of the slope includes 100 for b and c."
+    )
+    (other,) = found.others
+    assert "".join(other) == (
+        "The slope of TER of all blocks so far (CA) has another verdict for c: learning, 96.5. "
+        "The 95 % interval is 94.0 to 99.0."
+    )
+    assert [part for part in other if isinstance(part, SystemName)] == ["c"]
+
+
+def test_a_text_that_becomes_easier_makes_the_finding_less_sure() -> None:
+    falling = {"a": FALLING, "b": (90.0, 95.0, "learning"), "c": FALLING}
+    found = verdict(TWO_SLOPES, slope_results({"slope-u": falling, "slope-ca": falling}))
+    assert "".join(found.lead) == (
+        "b learns fastest: 92.5 % of the errors remain each time the text doubles. "
+        "The 95 % interval is 90.0 to 95.0; c also learns, "
+        "but the errors of a also fall, to 96.5 % per doubling: the text becomes easier."
+    )
 
 
 @pytest.mark.parametrize("package", ["jinja2", "plotly", "matplotlib"])

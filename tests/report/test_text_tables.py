@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from helpers.report_samples import stream
 
+from mtloop.metrics import TER, Slope
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.report.text_tables import as_table, relative_score_table, relative_table, score_table
 
@@ -44,3 +46,16 @@ def test_relative_scores_are_in_per_cent_of_the_baseline(evaluation: Evaluation)
     assert adapting.split()[:5] == ["adapting", "+480.9", "%**", "-57.3", "%**"]
     (record,) = relative_score_table(evaluation, results).records
     assert record["ter"] == pytest.approx(100 * (8.888889 / 20.833333 - 1), abs=0.01)
+
+
+def test_a_slope_that_the_stream_is_too_short_for_is_one_line() -> None:
+    systems = {"a": stream(False), "b": stream(True)}
+    evaluation = Evaluation(systems, [TER(), Slope(TER(), "u", 100), Slope(TER(), "ca", 100)], "a", resamples=20)
+    results = list(evaluation.results())
+    text = as_table(evaluation, results)
+    assert text.splitlines()[0].split() == ["system", "TER"]
+    assert text.count("\nthe stream is too short for slopes (3 blocks; 8 are needed)\n") == 1
+    assert "S (U)" not in text + relative_table(evaluation, results)
+    assert score_table(evaluation, results).records[1]["slope-u"] < 100  # type: ignore[operator]
+    only_slopes = Evaluation(systems, [Slope(TER(), "u", 100)])
+    assert as_table(only_slopes, list(only_slopes.results())).splitlines()[0] == "system"
