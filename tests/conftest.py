@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,35 @@ from hypothesis import settings
 
 settings.register_profile("mtloop", deadline=None, derandomize=True)
 settings.load_profile("mtloop")
+
+ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With CI=true, a skipped test that is not in allowed_skips.txt makes the run fail."""
+    if unexpected_skips(session.config) and session.exitstatus in (
+        pytest.ExitCode.OK,
+        pytest.ExitCode.NO_TESTS_COLLECTED,
+    ):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for name in unexpected_skips(terminalreporter.config):
+        terminalreporter.write_line(
+            f"ERROR {name} was skipped, and tests/{ALLOWED_SKIPS.name} does not list it", red=True
+        )
+
+
+def unexpected_skips(config: pytest.Config) -> list[str]:
+    """Return the tests and modules whose skip is not allowed; in a worker of pytest-xdist, nothing."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") != "true" or reporter is None:
+        return []
+    lines = ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines()
+    allowed = {line.split()[0] for line in lines if line.strip() and not line.startswith("#")}
+    return sorted({report.nodeid for report in reporter.stats.get("skipped", ())} - allowed)
 
 
 @pytest.fixture(autouse=True)

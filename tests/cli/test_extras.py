@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.tiers import slow
 
 from mtloop.core.errors import CPU_HINT
 
@@ -27,38 +28,38 @@ COMPARE = "compare --data data.tsv --out out"
 BANDIT = "bandit --task data.tsv --out out --methods copy-source"
 JOIN = "join http://127.0.0.1:9 --task dev --key-file key --out out/join.jsonl"
 TUNE = "tune --data data.tsv --tune-rows 1-2 --report-rows 3-4 --space learning_rate=0.001:0.01 --out out"
-CASES = [
+CASES = [  # one quick case for each extra
     ("torch", "nmt", f"run {RUN}"),
-    ("safetensors", "nmt", f"run {RUN} --method lora"),
+    slow("safetensors", "nmt", f"run {RUN} --method lora"),
     ("thot", "smt", f"run {RUN} --method smt-adapting --model smt"),
-    ("torch", "nmt", f"{COMPARE} --methods copy-source,full"),
+    slow("torch", "nmt", f"{COMPARE} --methods copy-source,full"),
     ("plotly", "report", f"{COMPARE} --methods copy-source"),
-    ("jinja2", "report", f"{COMPARE} --methods copy-source"),
-    ("torch", "nmt", f"{BANDIT},nmt-el"),
-    ("thot", "smt", f"{BANDIT},smt-el-cv --smt-model smt"),
-    ("matplotlib", "report", BANDIT),
+    slow("jinja2", "report", f"{COMPARE} --methods copy-source"),
+    slow("torch", "nmt", f"{BANDIT},nmt-el"),
+    slow("thot", "smt", f"{BANDIT},smt-el-cv --smt-model smt"),
+    slow("matplotlib", "report", BANDIT),
     ("httpx2", "client", "bandit --task http://127.0.0.1:9/dev --key-file key --methods copy-source --out out"),
-    ("httpx2", "client", f"{JOIN} --method copy-source"),
-    ("torch", "nmt", f"{JOIN} --method nmt-el"),
+    slow("httpx2", "client", f"{JOIN} --method copy-source"),
+    slow("torch", "nmt", f"{JOIN} --method nmt-el"),
     ("optuna", "tune", TUNE),
-    ("torch", "nmt", TUNE),
-    ("torch", "nmt", "translate"),
-    ("plotly", "report", "demo --out out --recorded"),
-    ("jinja2", "report", "demo --out out"),
-    ("plotly", "report", "report --ref ref.txt --hyp hyp.txt --out out/report.html"),
-    ("matplotlib", "report", "report --ref ref.txt --hyp hyp.txt --pictures png --out out/report.html"),
-    ("matplotlib", "report", "select --ratings ratings.tsv --out out"),
-    ("torch", "nmt", "train --data data.tsv --steps 3 --out out"),
-    ("thot", "smt", "train --engine smt --data data.tsv --out out"),
-    ("torch", "nmt", "learn-offline --trace run.jsonl --out out/new.safetensors"),
-    ("torch", "nmt", "model convert folder out"),
-    ("torch", "nmt", "model choose --data data.tsv --out out/tensors.json"),
-    ("safetensors", "nmt", "model info en-de"),
+    slow("torch", "nmt", TUNE),
+    slow("torch", "nmt", "translate"),
+    slow("plotly", "report", "demo --out out --recorded"),
+    slow("jinja2", "report", "demo --out out"),
+    slow("plotly", "report", "report --ref ref.txt --hyp hyp.txt --out out/report.html"),
+    slow("matplotlib", "report", "report --ref ref.txt --hyp hyp.txt --pictures png --out out/report.html"),
+    slow("matplotlib", "report", "select --ratings ratings.tsv --out out"),
+    slow("torch", "nmt", "train --data data.tsv --steps 3 --out out"),
+    slow("thot", "smt", "train --engine smt --data data.tsv --out out"),
+    slow("torch", "nmt", "learn-offline --trace run.jsonl --out out/new.safetensors"),
+    slow("torch", "nmt", "model convert folder out"),
+    slow("torch", "nmt", "model choose --data data.tsv --out out/tensors.json"),
+    slow("safetensors", "nmt", "model info en-de"),
     ("fastapi", "service", "serve --folder out"),
-    ("pydantic_settings", "service", "serve --folder out"),
-    ("sqlalchemy", "service", "task create tiny --source ref.txt --reference hyp.txt --folder out"),
-    ("alembic", "service", "task list --folder out"),
-    ("aiosqlite", "service", "participant add me --folder out"),
+    slow("pydantic_settings", "service", "serve --folder out"),
+    slow("sqlalchemy", "service", "task create tiny --source ref.txt --reference hyp.txt --folder out"),
+    slow("alembic", "service", "task list --folder out"),
+    slow("aiosqlite", "service", "participant add me --folder out"),
 ]
 
 
@@ -91,7 +92,9 @@ def test_a_missing_package_is_named_before_any_file_is_written(
     assert sorted(folder.rglob("*")) == before
 
 
-@pytest.mark.parametrize("command", ["serve", "task create", "join", "tune", "train", "model choose", "report"])
+@pytest.mark.parametrize(
+    "command", ["serve", "train", *map(slow, ("task create", "join", "tune", "model choose", "report"))]
+)
 def test_help_needs_no_extra(command: str, folder: Path) -> None:
     done = run_without("fastapi,sqlalchemy,torch,thot,plotly,optuna,httpx2", f"{command} --help", folder)
     assert (done.returncode, done.stderr) == (0, "")

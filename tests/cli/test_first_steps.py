@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
+from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.core import Trace
@@ -158,7 +159,7 @@ def test_two_processes_do_not_write_one_trace(model: Path, data: Path, tmp_path:
     assert "is being written by another process" in second.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGINT)])
 def test_an_interrupted_comparison_stops_its_runs(model: Path, data: Path, tmp_path: Path, number: int) -> None:
     """The signal is sent only to the parent process, as a service manager does."""
     out = tmp_path / "out"

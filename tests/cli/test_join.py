@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from helpers.command_result import CommandResult
 from helpers.fake_service import KEY, SOURCES, Faulty, Service, served
+from helpers.tiers import slow
 
 from mtloop.core import Learned, Trace
 
@@ -115,7 +116,7 @@ def child(url: str, key: Path, out: Path, where: str = "", nth: int = 0) -> subp
 
 
 @pytest.mark.parametrize(
-    ("where", "nth"), [("joined", 1), ("journal", 3), ("rewarded", 3), ("written", 1), ("written", 6)]
+    ("where", "nth"), [slow("joined", 1), slow("journal", 3), ("rewarded", 3), slow("written", 1), slow("written", 6)]
 )
 def test_a_killed_join_is_resumed(service: Service, url: str, key: Path, tmp_path: Path, where: str, nth: int) -> None:
     out = tmp_path / "run.jsonl"

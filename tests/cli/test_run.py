@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
+from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs, write_tiny
 
 from mtloop.core import Segment, Trace
@@ -94,8 +95,8 @@ def child(model: Path, data: Path, out: Path, where: str, nth: int) -> subproces
 
 
 MOMENTS = [
-    ("decoding", 2), ("decoding", 8), ("update", 1), ("update", 20), ("inside update", 40), ("write", 1),
-    ("write", 5), ("write", 13), ("snapshot", 1), ("snapshot", 3), ("rename", 2),
+    slow("decoding", 2), slow("decoding", 8), slow("update", 1), slow("update", 20), ("inside update", 40),
+    slow("write", 1), slow("write", 5), ("write", 13), slow("snapshot", 1), slow("snapshot", 3), slow("rename", 2),
 ]  # fmt: skip
 
 
@@ -354,7 +355,7 @@ def test_a_delta_that_a_run_cannot_start_from(mtloop: Call, model: Path, data: P
 
 @pytest.mark.parametrize(
     ("settings", "method"),
-    [({"optimiser": "adam", "learning_rate": "0.05"}, "full"), ({"scope": "lora", "learning_rate": "0.5"}, "lora")],
+    [({"optimiser": "adam", "learning_rate": "0.05"}, "full"), slow({"scope": "lora", "learning_rate": "0.5"}, "lora")],
 )
 def test_translate_with_a_delta_learned_from_rewards(
     mtloop: Call, model: Path, data: Path, tmp_path: Path, settings: dict[str, str], method: str

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
+from helpers.tiers import slow
 from helpers.tiny_smt import known_pairs, stream_pairs, write_stream
 
 from mtloop.core import Trace
@@ -77,11 +78,11 @@ def child(model: Path, data: Path, out: Path, method: str, where: str = "", nth:
 @pytest.mark.parametrize(
     ("method", "where", "nth"),
     [
-        ("smt-adapting", "propose", 33),
+        slow("smt-adapting", "propose", 33),
         ("smt-adapting", "learn", 41),
-        ("smt-adapting", "save", 2),
-        ("smt-foreground", "learn", 17),
-        ("smt-foreground-unfair", "propose", 30),
+        slow("smt-adapting", "save", 2),
+        slow("smt-foreground", "learn", 17),
+        slow("smt-foreground-unfair", "propose", 30),
     ],
 )
 def test_a_killed_and_resumed_run_writes_the_same_bytes(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
+from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.cli import main
@@ -122,7 +123,7 @@ def assert_same(out: Path, other: Path) -> None:
             assert (out / name).read_bytes() == (other / name).read_bytes(), name
 
 
-@pytest.mark.parametrize(("where", "nth"), [("write", 30), ("snapshot", 9), ("file", 8)])
+@pytest.mark.parametrize(("where", "nth"), [("write", 30), slow("snapshot", 9), slow("file", 8)])
 def test_an_interrupted_search_finds_the_same_winner(
     model: Path, data: Path, whole: tuple[Path, str], tmp_path: Path, where: str, nth: int
 ) -> None:
@@ -134,8 +135,7 @@ def test_an_interrupted_search_finds_the_same_winner(
     assert_same(out, whole[0])
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "random"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("sampler", "jobs"), [("tpe", 1), slow("tpe", 2), slow("random", 1), slow("random", 2)])
 def test_a_search_killed_in_the_middle_ends_with_the_same_trials(
     model: Path, data: Path, uninterrupted: dict[str, Path], tmp_path: Path, sampler: str, jobs: int
 ) -> None:

@@ -27,6 +27,7 @@ def participant(classes: Path, url: str, folder: Path, key: str = KEY) -> subpro
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_json_parser_is_complete(classes: Path) -> None:
     good = [
         {"id": "ä\n\t\"\\/", "n": [1, -2, 0.5, 1e-05, 1.5e300], "x": None, "y": [True, False, {}], "z": []},
@@ -54,6 +55,7 @@ def test_a_participant_translates_the_whole_task(classes: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("fault", ["after", 429, 500])
+@pytest.mark.slow
 def test_a_translation_counts_once_despite_failures(classes: Path, tmp_path: Path, fault: str | int) -> None:
     """The first three requests list the runs and start one; the others get sentences and submit translations."""
     service = Service()
@@ -67,6 +69,7 @@ def test_a_translation_counts_once_despite_failures(classes: Path, tmp_path: Pat
     assert f"{sum(run.rewards):.12f}" in process.stdout
 
 
+@pytest.mark.slow
 def test_an_open_run_is_resumed(classes: Path, tmp_path: Path) -> None:
     service = Service()
     with served(Faulty(service, None, None, None, None, None, None, 418)) as url:
@@ -78,6 +81,7 @@ def test_an_open_run_is_resumed(classes: Path, tmp_path: Path) -> None:
     assert len(service.runs["run-0"].rewards) == len(SOURCES)
 
 
+@pytest.mark.slow
 def test_a_wrong_key(classes: Path, tmp_path: Path) -> None:
     with served(Service()) as url:
         process = participant(classes, url, tmp_path, key="nobody")

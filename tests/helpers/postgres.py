@@ -10,7 +10,12 @@ import tempfile
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 USER = "mtloop"
+
+# For tests of locks, stored sums and constraints: the quick run has them on both databases.
+both_databases = pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
 
 
 def binaries() -> Path | None:

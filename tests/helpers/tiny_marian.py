@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -35,17 +37,24 @@ def write_tiny(folder: Path, *, tied: bool = False, seed: int = 0, width: int = 
 
 
 def _spm(folder: Path, name: str, texts: list[str]) -> dict[str, int]:
-    (folder / f"{name}.txt").write_text("\n".join(texts), encoding="utf-8")
+    model = _trained(tuple(texts))
+    (folder / f"{name}.spm").write_bytes(model)
+    spm = sentencepiece.SentencePieceProcessor(model_proto=model)
+    return _number({spm.id_to_piece(i): 0 for i in range(spm.get_piece_size())})
+
+
+@cache
+def _trained(texts: tuple[str, ...]) -> bytes:
+    """Return a trained vocabulary. Each test process trains it only once."""
+    model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / f"{name}.txt"),
-        model_prefix=str(folder / name),
+        sentence_iterator=iter(texts),
+        model_writer=model,
         vocab_size=PIECES,
         character_coverage=1.0,
         minloglevel=2,
     )
-    (folder / f"{name}.model").rename(folder / f"{name}.spm")
-    spm = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{name}.spm"))
-    return _number({spm.id_to_piece(i): 0 for i in range(spm.get_piece_size())})
+    return model.getvalue()
 
 
 def _number(pieces: dict[str, int]) -> dict[str, int]:

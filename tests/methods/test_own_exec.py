@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from helpers.own_engines import COUNTING_PROGRAM, program, write_page_engines
 from helpers.stream import SCHEDULES, STREAM, post_editor
+from helpers.tiers import slow
 
 from mtloop.checks.learner_contract import check_learner
 from mtloop.core import Header, InputError, PostEdit, Proposal, Reward, Schedule, Segment, Stateful, record
@@ -326,7 +327,7 @@ def test_a_resumed_run_writes_the_same_bytes(tmp_path: Path, words: tuple[str, .
 
 
 @pytest.mark.parametrize("words", [(), ("saves",)])
-@pytest.mark.parametrize("fault", ["propose:die", "learn:die", "learn:rubbish", "save:die", "propose:hang"])
+@pytest.mark.parametrize("fault", ["propose:die", "learn:die", "learn:rubbish", "save:die", slow("propose:hang")])
 def test_a_run_goes_on_after_a_fault(tmp_path: Path, words: tuple[str, ...], fault: str) -> None:
     if fault.startswith("save") and not words:
         return

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from helpers.fake_service import KEY, SOURCES, Service, served
 from helpers.own_engines import COUNTING_CLASS, COUNTING_PROGRAM, page_commands, write_page_engines
+from helpers.tiers import slow
 
 from mtloop.core import Trace
 
@@ -98,8 +99,13 @@ def lines_of(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-@pytest.mark.parametrize("saves", [True, False], ids=["saves", "counts"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "saves"),
+    [
+        ("exec", True), slow("exec", False), slow("file", True), ("file", False), slow("module", True),
+        slow("module", False), slow("entry point", True), slow("entry point", False),
+    ],
+)  # fmt: skip
 def test_a_killed_run_is_resumed_to_the_same_trace(folder: Path, way: str, saves: bool) -> None:
     method = WAYS[way].format(name="Saving" if saves else "Counting", word="saves" if saves else "counts")
     mtloop(*run(method, "whole.jsonl"))
@@ -124,7 +130,7 @@ def test_a_killed_run_is_resumed_to_the_same_trace(folder: Path, way: str, saves
 
 
 @pytest.mark.parametrize(
-    ("fault", "saves"), [("learn:die", "saves"), ("learn:rubbish", "counts"), ("propose:hang", "saves")]
+    ("fault", "saves"), [("learn:die", "saves"), slow("learn:rubbish", "counts"), slow("propose:hang", "saves")]
 )
 def test_a_run_that_failed_goes_on_with_resume(folder: Path, fault: str, saves: str) -> None:
     method = f"exec:python count.py {saves} fault:{fault}"
@@ -142,8 +148,8 @@ def test_a_run_that_failed_goes_on_with_resume(folder: Path, fault: str, saves: 
 @pytest.mark.parametrize(
     ("method", "file", "fingerprint"),
     [
-        ("toys/toy.py:Saving", "toys/toy.py", "toy.py "),
-        ("module_of_toys:Saving", "module_of_toys.py", "module_of_toys.py "),
+        slow("toys/toy.py:Saving", "toys/toy.py", "toy.py "),
+        slow("module_of_toys:Saving", "module_of_toys.py", "module_of_toys.py "),
         ("exec:python count.py", "count.py", "count.py "),
         ("toy-saves", "site/toy_plugin.py", "toy-plugin 1.0, toy_plugin.py "),
     ],
@@ -188,8 +194,10 @@ def test_a_restored_engine_is_resumed_and_a_repaired_one_starts_again(folder: Pa
     "command",
     [
         ("run", "--data", "manual.tsv", "--out", "out", "--method"),
-        ("compare", "--data", "manual.tsv", "--target-lang", "de", "--metrics", "ter", "--out", "out", "--methods"),
-        ("bandit", "--task", "manual.tsv", "--out", "out", "--methods"),
+        slow(
+            ("compare", "--data", "manual.tsv", "--target-lang", "de", "--metrics", "ter", "--out", "out", "--methods")
+        ),
+        slow(("bandit", "--task", "manual.tsv", "--out", "out", "--methods")),
     ],
     ids=lambda command: command[0],
 )
@@ -201,7 +209,7 @@ def test_the_time_limit_counts_for_the_first_request(folder: Path, command: tupl
     mtloop(*command, method, "--set", "timeout=30")
 
 
-@pytest.mark.parametrize(("way", "fails"), [("run", False), ("run", True), ("bandit", False)])
+@pytest.mark.parametrize(("way", "fails"), [slow("run", False), ("run", True), slow("bandit", False)])
 def test_the_learner_of_a_run_is_closed_at_its_end(folder: Path, way: str, fails: bool) -> None:
     code = COUNTING_CLASS.replace("(PostEdit,)", "()") + "\n    def close(self): Path('closed').touch()\n"
     (folder / "toys" / "toy.py").write_text(code.replace("lesson = f", "1 / 0\n        lesson = f") if fails else code)
@@ -224,7 +232,7 @@ def test_a_class_that_exits_is_an_error(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("way", ["file", "exec"])
+@pytest.mark.parametrize("way", ["exec", slow("file")])
 def test_a_state_that_cannot_be_loaded_is_deleted_to_resume(folder: Path, way: str) -> None:
     method = WAYS[way].format(name="Saving", word="saves")
     mtloop(*run(method, "whole.jsonl"))
@@ -341,7 +349,7 @@ def test_tune_searches_the_settings_of_a_program(folder: Path) -> None:
     mtloop("run", "--config", "tuned/winner.toml", "--data", "manual.tsv", "--limit", 3, "--out", "won.jsonl")
 
 
-@pytest.mark.parametrize("saves", ["saves", "counts"])
+@pytest.mark.parametrize("saves", ["saves", slow("counts")])
 def test_join_resumes_after_the_engine_died_while_it_learned(folder: Path, saves: str) -> None:
     method = f"exec:python count.py reward {saves} fault:learn:die"
     (folder / "key.txt").write_text(KEY)

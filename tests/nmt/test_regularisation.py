@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.core import InputError, PostEdit, Proposal, Segment
@@ -66,7 +67,7 @@ def test_replay_samples_are_reproducible_and_exclude_the_newest_pair() -> None:
     assert Regularisation().sample_replay(7, pairs) == []
 
 
-@pytest.mark.parametrize("method", ["bias", "full", "top", "lasso", "lora"])
+@pytest.mark.parametrize("method", ["full", "lora", slow("bias"), slow("top"), slow("lasso")])
 def test_an_average_with_weight_1_is_the_newest_model_and_a_lower_weight_follows_slower(
     small: Marian, method: str
 ) -> None:

@@ -1,4 +1,7 @@
-"""Every test that touches a database runs on both: SQLite, and a PostgreSQL that the tests start themselves."""
+"""A test that touches a database runs on SQLite, and on a PostgreSQL that the tests start themselves.
+
+With PostgreSQL it is slow, unless it is marked with `helpers.postgres.both_databases`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ async def _migrated(url: str) -> None:
     await database.close()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     if request.param == "sqlite":
         return Settings(folder=tmp_path / "data")

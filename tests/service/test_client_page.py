@@ -52,6 +52,7 @@ def run(page: str, folder: Path) -> str:
 
 
 @pytest.mark.skipif(shutil.which("javac") is None or shutil.which("curl") is None, reason="needs a JDK and curl")
+@pytest.mark.slow
 def test_all_commands_of_the_client_page(tmp_path: Path) -> None:
     output = run((ROOT / "docs/client.md").read_text(encoding="utf-8"), tmp_path)
     assert "OPEN THE DRAWER" in output

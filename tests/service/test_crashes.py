@@ -21,11 +21,11 @@ import pytest
 from helpers.postgres import Postgres, binaries
 from helpers.recompute import check_run
 from helpers.shared_task import TaskServer
+from helpers.tiers import slow
 
 from mtloop.service import Settings
 from mtloop.service.server import listen
 
-KILLS = 20
 PARTICIPANTS = 4
 SENTENCES = 100_000
 
@@ -204,20 +204,22 @@ def serving(task_server: TaskServer) -> Iterator[tuple[Server, int]]:
         assert server.stop() == 0
 
 
-def test_killed_at_twenty_random_moments(lite: TaskServer) -> None:
+@pytest.mark.parametrize("kills", [4, slow(20)])
+def test_killed_at_random_moments(lite: TaskServer, kills: int) -> None:
     big_task(lite)
     rng = random.Random(2017)
     with serving(lite) as (server, port), participating(lite, port) as participants:
-        for _ in range(KILLS):
+        for _ in range(kills):
             await_progress(participants, 1)
             time.sleep(rng.uniform(0, 0.15))
             server.kill()
             server.start()
         await_progress(participants, 1)
-    assert sum(len(participant.rewards) for participant in participants) > KILLS
+    assert sum(len(participant.rewards) for participant in participants) > kills
     check(lite, participants)
 
 
+@pytest.mark.slow
 def test_killed_with_a_postgresql_that_is_stopped_immediately(durable: Postgres, tmp_path: Path) -> None:
     task_server = TaskServer(Settings(database=durable.create()), tmp_path)
     big_task(task_server)

@@ -214,6 +214,7 @@ def leaderboard(server: Server) -> dict[str, str]:
 
 
 @pytest.mark.skipif(shutil.which("javac") is None or shutil.which("curl") is None, reason="needs a JDK and curl")
+@pytest.mark.slow
 def test_every_kind_of_participant_and_a_killed_service(server: Server) -> None:
     sources = [source for source, _ in PAIRS]
     by_word = [by_words(source) for source in sources]

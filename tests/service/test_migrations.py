@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from helpers.postgres import Postgres
+from helpers.postgres import Postgres, both_databases
 from helpers.recompute import check_run
 from helpers.shared_task import TaskServer, pending, submit
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -185,6 +185,7 @@ def test_a_database_of_a_newer_version_is_refused_in_one_line(lite: TaskServer) 
         lite.with_storage(pretend)
 
 
+@both_databases
 def test_the_migrations_make_the_schema_of_the_code(task_server: TaskServer) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.bandits.neural.annealing import Annealing
@@ -58,8 +59,8 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-@pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("control", [False, True])
+@pytest.mark.parametrize("scope", ["full", "lasso", slow("top"), slow("bias")])
+@pytest.mark.parametrize("control", [True, slow(False)])
 def test_learner_contract(small: Marian, scope: str, control: bool) -> None:
     annealing = Annealing(8, annealing_start=0.5, annealing_decay=0.9)
     check_learner(lambda: learner(small, scope, control=control, annealing=annealing), SEGMENTS, reward_of)
@@ -166,6 +167,7 @@ def test_equal_sources_get_separate_rewards(small: Marian) -> None:
     assert [system.learn(twin, Reward(0.5)).rejected for twin in twins] == [None, None]
 
 
+@pytest.mark.slow
 def test_rewards_a_hundred_steps_late_are_learned_and_weights_stay_finite(small: Marian) -> None:
     stream = [(Segment(str(i), PAIRS[i % 20][0]), Truth((PAIRS[i % 20][1],))) for i in range(104)]
     system = learner(small, control=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
+from helpers.tiers import slow
 from torch.distributions import Categorical
 
 from mtloop.bandits.neural.baselines import RewardObservation, SourceRidge
@@ -195,10 +196,10 @@ class Given:
     ("truncation", "dropout", "kl_weight"),
     [
         (Truncation(), 0.0, 0.0),
-        (Truncation(top_k=40), 0.0, 0.0),
+        slow(Truncation(top_k=40), 0.0, 0.0),
         (Truncation(top_p=0.8), 0.0, 0.0),
         (Truncation(), 0.3, 0.0),
-        (Truncation(), 0.0, 0.7),
+        slow(Truncation(), 0.0, 0.7),
     ],
 )
 def test_the_actors_gradient_against_finite_differences(

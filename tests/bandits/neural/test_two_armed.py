@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.tiers import slow
 from helpers.two_armed import RIGHT, SOURCE, WRONG, make_two_armed
 
 from mtloop.bandits.neural.bandit_nmt import BanditNMT
@@ -18,15 +19,15 @@ STEPS = 150  # rewards until the better translation must be found by sampling
 PERTURBATIONS = 300  # and by perturbing weights
 FOUND: list[tuple[str, dict[str, Any], float]] = [
     ("nmt-el", {"learning_rate": 0.02, "max_gradient_norm": 0.0}, 0.9),
-    ("nmt-el", {"learning_rate": 0.02, "max_gradient_norm": 0.0, "seed": 2}, 0.9),
+    slow("nmt-el", {"learning_rate": 0.02, "max_gradient_norm": 0.0, "seed": 2}, 0.9),
     ("nmt-el-cv", {"learning_rate": 0.05}, 0.9),
-    ("nmt-el-cv", {"learning_rate": 0.05, "seed": 2}, 0.9),
+    slow("nmt-el-cv", {"learning_rate": 0.05, "seed": 2}, 0.9),
     ("nmt-el-ridge", {"learning_rate": 0.05}, 0.88),
     ("nmt-reinforce", {"learning_rate": 0.05}, 0.88),
-    ("nmt-el-cv", {"learning_rate": 1e-3, "optimiser": "adam", "max_gradient_norm": 0.0}, 0.7),
-    ("nmt-el-cv", {"learning_rate": 0.05, "dropout": 0.1}, 0.88),
+    slow("nmt-el-cv", {"learning_rate": 1e-3, "optimiser": "adam", "max_gradient_norm": 0.0}, 0.7),
+    slow("nmt-el-cv", {"learning_rate": 0.05, "dropout": 0.1}, 0.88),
     ("nmt-el-cv", {"learning_rate": 0.05, "exploration": 0.5}, 0.8),
-    ("nmt-el-cv", {"learning_rate": 0.05, "negative_weight": 0.0}, 0.88),
+    slow("nmt-el-cv", {"learning_rate": 0.05, "negative_weight": 0.0}, 0.88),
 ]
 
 

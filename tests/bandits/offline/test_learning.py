@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs, write_tiny
 from helpers.two_armed import RIGHT, SOURCE, WRONG, make_two_armed
 
@@ -114,7 +115,7 @@ def reward_of(text: str) -> float:
     return 0.9 if text == RIGHT else 0.3 if text == WRONG else 0.0
 
 
-@pytest.mark.parametrize(("estimator", "size"), [("ips", 96), ("reweighted", 72), ("doubly-controlled", 72)])
+@pytest.mark.parametrize(("estimator", "size"), [("ips", 96), ("reweighted", 72), slow("doubly-controlled", 72)])
 def test_the_better_translation_is_found_in_the_log_of_a_bad_policy(
     two_armed: Marian, estimator: str, size: int
 ) -> None:
@@ -146,7 +147,7 @@ def test_a_deterministic_log_with_two_sources_of_translations(two_armed: Marian)
     assert preferred(offline.model) > 0.9
 
 
-@pytest.mark.parametrize("scope", ["full", "top", "bias", "lora", "lasso"])
+@pytest.mark.parametrize("scope", ["full", "lora", slow("top"), slow("bias"), slow("lasso")])
 def test_every_scope_learns_and_is_deterministic(small: Marian, scope: str) -> None:
     logs, states = sampled_log(small, SOURCES * 2), []
     for _ in range(2):

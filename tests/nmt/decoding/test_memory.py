@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,7 +138,7 @@ def test_an_empty_memory_changes_nothing(small: Marian) -> None:
         assert translate(system, source) == base.propose(Segment("1", source)).text
 
 
-@pytest.mark.parametrize("method", ["memory", "full+memory+copy", "lora+memory+copy"])
+@pytest.mark.parametrize("method", ["memory", slow("full+memory+copy"), "lora+memory+copy"])
 def test_a_reloaded_learner_continues_exactly(small: Marian, tmp_path: Path, method: str) -> None:
     uninterrupted, stopped = make(small, method), make(small, method)
     for source, target in PAIRS[:5]:

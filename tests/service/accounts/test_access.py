@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from helpers.postgres import both_databases
 from helpers.shared_task import TaskServer, pending, start, submit
 
 from mtloop.service import create_app
@@ -25,6 +26,7 @@ def kind(response: Any) -> tuple[int, str]:
     return response.status_code, body["type"].removeprefix("urn:mtloop:")
 
 
+@both_databases
 def test_a_key_is_required_and_a_revoked_key_stops_working_at_once(task_server: TaskServer) -> None:
     task_server.task()
     key = task_server.participant()
@@ -58,6 +60,7 @@ def test_only_a_hash_of_a_key_is_stored(lite: TaskServer) -> None:
     assert hash_key(key).encode() in stored
 
 
+@both_databases
 def test_the_rate_limit_is_shared_by_all_workers(task_server: TaskServer) -> None:
     task_server.task()
     key = task_server.participant()
@@ -130,7 +133,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
+@both_databases
 def test_bad_input_changes_nothing(task_server: TaskServer) -> None:
     task_server.task()
     with task_server.serve(task_server.participant()) as client:

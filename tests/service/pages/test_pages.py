@@ -16,6 +16,7 @@ import uvicorn
 from helpers.browser import chromium
 from helpers.contrast import CONTRAST
 from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, start, translate_all
+from helpers.tiers import slow
 from playwright.sync_api import Browser, Page, expect
 
 from mtloop.service import Settings, create_app
@@ -156,6 +157,7 @@ def test_the_task_list_leads_to_a_leaderboard(visit: Callable[..., Visitor]) -> 
     visitor.check_no_errors()
 
 
+@pytest.mark.slow
 def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit()
     page = visitor.go("/tasks/dev")
@@ -201,6 +203,7 @@ def test_runs_of_others_and_the_organisers_page_are_not_found(visit: Callable[..
     assert page.locator("tbody a").all_inner_texts() == ["EL, annealed"]
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_refused(visit: Callable[..., Visitor]) -> None:
     page = visit().go("/login")
     page.fill("#key", "mtl_wrong")
@@ -225,7 +228,7 @@ def test_an_organiser_opens_results_by_keyboard(visit: Callable[..., Visitor], s
     expect(visitor.go("/organiser").locator("h1")).to_have_text("Not found")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", slow("dark")])
 def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, scheme: str) -> None:
     visitor = visit(color_scheme=scheme)
     page = visitor.sign_in("team-a")
@@ -242,6 +245,7 @@ def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, s
     screenshot(visitor.go("/tasks/dev"), f"leaderboard-{scheme}")
 
 
+@pytest.mark.slow
 def test_pages_fit_a_narrow_screen(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit(viewport={"width": 380, "height": 800})
     visitor.sign_in("team-a")
@@ -250,6 +254,7 @@ def test_pages_fit_a_narrow_screen(visit: Callable[..., Visitor], site: Site) ->
         assert page.evaluate("document.documentElement.scrollWidth") <= 380, path
 
 
+@pytest.mark.slow
 def test_all_controls_can_be_reached_by_keyboard(visit: Callable[..., Visitor]) -> None:
     page = visit().go("/tasks/dev")
     reached = []

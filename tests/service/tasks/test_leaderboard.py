@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.postgres import both_databases
 from helpers.recompute import check_run
 from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, start, translate_all
 
@@ -50,6 +51,7 @@ def dev(task_server: TaskServer, **options: Any) -> None:
     task_server.task("dev", "dev", held_out=3, blocks=3, oracle=path, **options)
 
 
+@both_databases
 def test_stored_sums_equal_the_rows(task_server: TaskServer) -> None:
     dev(task_server)
     with task_server.serve(task_server.participant()) as client:
@@ -89,6 +91,7 @@ def test_checkpoints_equal_the_metrics(lite: TaskServer) -> None:
         assert [score - scores[0] for score in scores] == pytest.approx(list(relative))
 
 
+@both_databases
 def test_only_runs_with_the_required_samples_are_ranked(task_server: TaskServer) -> None:
     task_server.task("dev", "dev", samples=6, required_samples=6)
     better, worse, lazy = (task_server.participant(name) for name in ("better", "worse", "lazy"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from helpers.postgres import both_databases
 from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, pending, start, submit, translate_all
 from starlette.testclient import TestClient
 
@@ -19,6 +20,7 @@ def kind(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["type"].removeprefix("urn:mtloop:")
 
 
+@both_databases
 def test_a_whole_run(task_server: TaskServer) -> None:
     task_server.task()
     key = task_server.participant()
@@ -157,6 +159,7 @@ def test_held_out_blocks_are_inserted_and_look_like_the_rest(task_server: TaskSe
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@both_databases
 def test_64_simultaneous_submissions_get_one_reward(task_server: TaskServer, workers: int) -> None:
     task_server.task()
     key = task_server.participant()
@@ -213,6 +216,7 @@ class _lifespans:  # noqa: N801
             await context.__aexit__(None, None, None)
 
 
+@both_databases
 def test_a_run_continues_after_a_restart(task_server: TaskServer) -> None:
     task_server.task()
     key = task_server.participant()

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any, TypeVar
 
+from helpers.postgres import both_databases
 from helpers.shared_task import REFERENCES, SOURCES, TaskServer, pending, start, submit, write_data
 
 from mtloop.service import Settings
@@ -67,6 +68,7 @@ async def with_two_workers(settings: Settings, folder: Path, work: Any) -> None:
             await storage.close()
 
 
+@both_databases
 def test_the_same_translation_submitted_to_two_workers_gets_one_reward(settings: Settings, tmp_path: Path) -> None:
     """A client may time out and submit the same translation again."""
 
@@ -82,6 +84,7 @@ def test_the_same_translation_submitted_to_two_workers_gets_one_reward(settings:
     asyncio.run(with_two_workers(settings, tmp_path, work))
 
 
+@both_databases
 def test_a_pass_started_during_a_submission(settings: Settings, tmp_path: Path) -> None:
     """The translation counts for the old pass, or is refused as out of order in the new pass."""
 
@@ -99,6 +102,7 @@ def test_a_pass_started_during_a_submission(settings: Settings, tmp_path: Path) 
     asyncio.run(with_two_workers(settings, tmp_path, work))
 
 
+@both_databases
 def test_a_new_task_with_the_name_and_id_of_a_deleted_task(task_server: TaskServer) -> None:
     task_server.task(**write_data(task_server.folder / "old", ["An old one."] * 9, ["Ein alter."] * 9))
     with task_server.serve(task_server.participant()) as client:
