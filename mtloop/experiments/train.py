@@ -62,7 +62,11 @@ def train(
         valid=Path(valid) if valid else None, tests={name: Path(path) for name, path in (tests or {}).items()},
     )  # fmt: skip
     languages = files.languages()
-    texts: dict[str, Any] = {"pairs": files.pairs(), "valid": files.validation_pairs(), "tests": files.test_pairs()}
+    texts: dict[str, Any] = {
+        "pairs": files.pairs(),
+        "valid": files.validation_pairs(),
+        "tests": files.pairs_by_test_set(),
+    }
     trained = train_smt if engine == "smt" else train_nmt
     return TrainingResult(Path(out), trained(Path(out), languages, **texts, log=log, **options))
 
@@ -111,7 +115,7 @@ class TrainingFiles:
     def validation_pairs(self) -> list[tuple[str, str]]:
         return list(self._read(self.valid)) if self.valid else []
 
-    def test_pairs(self) -> dict[str, list[tuple[str, str]]]:
+    def pairs_by_test_set(self) -> dict[str, list[tuple[str, str]]]:
         return {name: list(self._read(path)) for name, path in self.tests.items()}
 
     def _read(self, path: Path) -> TextPairs:

@@ -34,10 +34,6 @@ def score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Tabl
     )
 
 
-def relative_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
-    return f"{relative_score_table(evaluation, results)}\n"
-
-
 def relative_score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Table:
     """Return the baseline's scores and the other systems' differences in per cent of them (2019 paper, Table 5)."""
     (_, base), *others = _rows(evaluation, results).items()

@@ -53,11 +53,6 @@ class Tokeniser:
     def signature(self) -> str:
         return str(self._tokenise.signature())
 
-    @property
-    def without_spaces(self) -> bool:
-        """Whether it finds the words of text without spaces."""
-        return self.name in WITHOUT_SPACES
-
     @cached_property
     def _tokenise(self) -> Any:
         return load_tokeniser(self.name)

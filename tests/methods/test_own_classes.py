@@ -89,7 +89,7 @@ def test_the_file_that_defines_an_imported_class_counts_too(engine: Path) -> Non
 
 def test_annotations_of_a_file_are_those_that_it_wrote(engine: Path) -> None:
     write_class(engine, "def __init__(self, *, size: int = 1): assert Toy.__init__.__annotations__['size'] is int")
-    find_method("toy.py:Toy").make()
+    assert find_method("toy.py:Toy").make(), "the constructor found its annotation"
 
 
 def test_a_module_of_the_current_folder_or_an_installed_one_is_found(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ def lines_of(path: Path) -> int:
 @pytest.mark.parametrize(
     ("way", "saves"),
     [
-        ("exec", True), slow("exec", False), slow("file", True), ("file", False), slow("module", True),
-        slow("module", False), slow("entry point", True), slow("entry point", False),
+        ("exec", True), slow("exec", False), slow("file", True), ("file", False), ("module", True),
+        slow("module", False), slow("entry point", True), ("entry point", False),
     ],
 )  # fmt: skip
 def test_a_killed_run_is_resumed_to_the_same_trace(folder: Path, way: str, saves: bool) -> None:
