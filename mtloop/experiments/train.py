@@ -65,7 +65,7 @@ def train(
     texts: dict[str, Any] = {
         "pairs": files.pairs(),
         "valid": files.validation_pairs(),
-        "tests": files.pairs_by_test_set(),
+        "tests": files.test_sets(),
     }
     trained = train_smt if engine == "smt" else train_nmt
     return TrainingResult(Path(out), trained(Path(out), languages, **texts, log=log, **options))
@@ -115,7 +115,7 @@ class TrainingFiles:
     def validation_pairs(self) -> list[tuple[str, str]]:
         return list(self._read(self.valid)) if self.valid else []
 
-    def pairs_by_test_set(self) -> dict[str, list[tuple[str, str]]]:
+    def test_sets(self) -> dict[str, list[tuple[str, str]]]:
         return {name: list(self._read(path)) for name, path in self.tests.items()}
 
     def _read(self, path: Path) -> TextPairs:
