@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from mtloop.core.errors import InputError
 from mtloop.core.names import list_names
 from mtloop.core.trace import Trace
-from mtloop.core.types import JSON, Step
+from mtloop.core.types import JSON, Reward, Step
 from mtloop.data import check_corpus
 from mtloop.experiments.bandit_task import BanditJob, BanditTask
 from mtloop.experiments.folders import output_folder
@@ -18,7 +18,7 @@ from mtloop.experiments.method_settings import GivenSettings, assign_settings, f
 from mtloop.experiments.options import TaskOptions
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.judges.rewards import sentence_reward
-from mtloop.methods.compatibility import check_without_references
+from mtloop.methods.compatibility import check_feedback, check_without_references
 from mtloop.methods.defaults import BANDIT_METHODS, STREAM_LENGTH
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.method import Method
@@ -115,6 +115,7 @@ def run_locally(
 ) -> BanditResults:
     """Run all methods on a task from a file."""
     check_corpus(task.corpus, [config.languages for config in configs])
+    check_rewards(configs)
     jobs = [BanditJob(task, config, out) for config in configs]
     check_oracle([job.trace for job in jobs], oracle)
     run_jobs(jobs, runner)
@@ -140,6 +141,7 @@ def run_on_service(
         raise InputError("a task on a service needs --task http://HOST:PORT/TASK and --key-file FILE")
     for config in configs:
         check_without_references(config.method)
+    check_rewards(configs)
     traces = [out / f"{config.method.file_name}.jsonl" for config in configs]
     check_oracle(traces, oracle)
     out.mkdir(parents=True, exist_ok=True)
@@ -148,6 +150,12 @@ def run_on_service(
     names = [config.method.name for config in configs]
     steps = {name: Trace.read(trace).steps for name, trace in zip(names, traces, strict=True)}
     return BanditResults(steps, oracle=read_oracle(oracle))
+
+
+def check_rewards(configs: Iterable[LearnerConfig]) -> None:
+    """Raise InputError for a method that cannot learn from rewards, before the first run."""
+    for config in configs:
+        check_feedback(config.method.name, config.method.learns_from or (), Reward)
 
 
 def make_config(method: Method, models: Mapping[str, str], settings: Mapping[str, JSON], threads: int) -> LearnerConfig:

@@ -147,6 +147,7 @@ def test_regret_against_a_trained_oracle(mtloop: Mtloop, data: Path, model: Path
         (("--methods", "copy-source", "--oracle", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--methods", "nmt-le"), "did you mean 'nmt-el'"),
         (("--methods", "full"), "method full learns from post-edits, but a task gives only rewards"),
+        (("--methods", "copy-source,full"), "method full learns from post-edits, but a task gives only rewards"),
         (("--methods", "copy-source", "--set", "learning_rate=1"), "none of the methods has a setting 'learning_rate'"),
         (("--methods", "nmt-el", "--set", "learning_rate=fast"), "setting learning_rate is 'fast'; expected a number"),
         (("--methods", "nmt-el", "--set", "scope=ful"), "setting scope is 'ful'; did you mean 'full'?"),
