@@ -187,6 +187,12 @@ def model_option(command: F) -> F:
     return click.option("--model", default="en-de", show_default=True, help=text)(command)
 
 
+def settings_option(command: F) -> F:
+    """Add --set for a command that runs several methods; `parse_setting` splits its values."""
+    text = "Setting of all methods that have it, or of one METHOD. Repeat for more settings."
+    return click.option("--set", "pairs", multiple=True, metavar="[METHOD:]KEY=VALUE", help=text)(command)
+
+
 def format_option(*formats: str) -> Callable[[F], F]:
     """Return a decorator that adds --format (parameter `output_format`); the first format is the default."""
     choice = click.Choice(formats)

@@ -15,6 +15,7 @@ from mtloop.cli._options import (
     language_options,
     parse_noise,
     parse_setting,
+    settings_option,
 )
 from mtloop.core.extras import need_extras
 from mtloop.methods.defaults import BANDIT_METHODS
@@ -40,13 +41,7 @@ Run the same command again to resume after an interruption.
 )
 @click.option("--methods", default=BANDIT_METHODS, show_default=True, help="Methods to compare, separated by commas.")
 @click.option("--out", type=PATH, required=True, help="Folder for traces and figures. Existing traces are resumed.")
-@click.option(
-    "--set",
-    "pairs",
-    multiple=True,
-    metavar="[METHOD:]KEY=VALUE",
-    help="Setting of all methods that have it, or of one METHOD. Repeat for more settings.",
-)
+@settings_option
 @click.option(
     "--model",
     default="",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, parse_setting
+from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, parse_setting, settings_option
 from mtloop.core.extras import need_extras
 from mtloop.methods.defaults import COMPARED_METHODS
 
@@ -37,13 +37,7 @@ Run the same command again to resume after an interruption.
     show_default=True,
     help="Folder for traces and the report. Existing traces are resumed.",
 )
-@click.option(
-    "--set",
-    "pairs",
-    multiple=True,
-    metavar="[METHOD:]KEY=VALUE",
-    help="Setting of all methods that have it, or of one METHOD. Repeat for more settings.",
-)
+@settings_option
 @click.option("--jobs", default=2, show_default=True, type=POSITIVE, help="Number of runs in parallel.")
 @click.option(
     "--metrics",
