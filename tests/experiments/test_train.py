@@ -67,6 +67,6 @@ def test_files_of_one_training(data: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in toy_pairs(3, seed=1)))
     files = TrainingFiles([data], [tmp_path / "a.en"], [tmp_path / "a.de"])
     assert list(files.pairs()) == toy_pairs(100) + toy_pairs(3, seed=1)
-    assert (files.validation_pairs(), files.test_pairs(), files.languages()) == ([], {}, ("", ""))
+    assert (files.validation_pairs(), files.test_sets(), files.languages()) == ([], {}, ("", ""))
     with pytest.raises(InputError, match="no training data"):
         TrainingFiles()
