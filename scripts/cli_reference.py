@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the help texts: python scripts/cli_reference.py (`-`: to standard output)."""
+"""Write docs/reference/cli.md from the help texts: python scripts/cli_reference.py (`-`: to standard output)."""
 
 from __future__ import annotations
 

@@ -58,10 +58,10 @@ def test_every_link_between_pages_has_a_target() -> None:
 
 
 def test_the_command_reference_is_the_help_text() -> None:
-    """docs/cli.md is generated: run `python scripts/cli_reference.py` after changing an option."""
+    """docs/reference/cli.md is generated: run `python scripts/cli_reference.py` after changing an option."""
     command = [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "-"]
     expected = subprocess.run(command, capture_output=True, check=True).stdout.decode()
-    assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == expected
+    assert (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8") == expected
 
 
 def test_the_method_reference_is_the_registry() -> None:
@@ -79,6 +79,6 @@ def test_every_command_has_an_example_in_its_help() -> None:
 
 
 def test_every_metric_is_described() -> None:
-    page = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     for name in [*METRICS, *PATTERNS]:
         assert f"`{name}`" in page, name

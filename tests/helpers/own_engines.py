@@ -1,4 +1,4 @@
-"""Engines that a user could write: those of docs/own-engine.md, one without save, one for rewards, and faulty ones."""
+"""Engines that a user could write: those of docs/how-to/own-engine.md, one without save, one for rewards, and faulty ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs/own-engine.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/own-engine.md"
 
 # Its translations show all lessons so far and their order. It sleeps if the file `slow` exists.
 COUNTING_CLASS = '''
@@ -119,13 +119,13 @@ for line in sys.stdin:
 
 
 def write_page_engines(folder: Path) -> None:
-    """Write the files whose names stand in the first line of the Python blocks of docs/own-engine.md."""
+    """Write the files whose names stand in the first line of the Python blocks of docs/how-to/own-engine.md."""
     for name, code in re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
         (folder / name).write_text(code, encoding="utf-8")
 
 
 def page_commands() -> list[str]:
-    """The commands of docs/own-engine.md."""
+    """The commands of docs/how-to/own-engine.md."""
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]
 

@@ -1,4 +1,4 @@
-"""Runs the shell and Python blocks of docs/client.md and of README's shared task, in their order."""
+"""Runs the shell and Python blocks of docs/how-to/take-part-in-a-task.md and of README's shared task, in their order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(page: str, folder: Path) -> str:
 @pytest.mark.skipif(shutil.which("javac") is None or shutil.which("curl") is None, reason="needs a JDK and curl")
 @pytest.mark.slow
 def test_all_commands_of_the_client_page(tmp_path: Path) -> None:
-    output = run((ROOT / "docs/client.md").read_text(encoding="utf-8"), tmp_path)
+    output = run((ROOT / "docs/how-to/take-part-in-a-task.md").read_text(encoding="utf-8"), tmp_path)
     assert "OPEN THE DRAWER" in output
     assert output.count('"reward":1.0') == 2
     assert '"pass":2' in output

@@ -1,4 +1,4 @@
-"""`exec:COMMAND`: a program in any language as a learner. docs/own-engine.md describes the protocol."""
+"""`exec:COMMAND`: a program in any language as a learner. docs/how-to/own-engine.md describes the protocol."""
 
 from __future__ import annotations
 
