@@ -9,7 +9,7 @@ import click
 
 from mtloop.cli import COMMANDS, cli
 
-PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
 
 def reference() -> str:

@@ -35,7 +35,7 @@ Policies (settings follow after colons, as above):
 
 @click.command(epilog=EPILOG)
 @click.option(
-    "--ratings", type=PATH, required=True, help="File with human ratings: WMT, MQM, or a long table (docs/data.md)."
+    "--ratings", type=PATH, required=True, help="File with human ratings: WMT, MQM, or a long table (docs/reference/data.md)."
 )
 @click.option("--score", help="Column with the scores, if the file has several.")
 @click.option("--language-pair", help="Language pair, if the file has several.")
