@@ -76,7 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command. An error in the input prints one line on stderr and exits with code 2."""
     log_to_stderr()
     try:
-        cli.main(arguments, prog_name="mtloop", standalone_mode=False)
+        typed = tuple(sys.argv[1:] if arguments is None else arguments)
+        cli.main(arguments, prog_name="mtloop", standalone_mode=False, obj=typed)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else error.message, err=True)
         sys.exit(2)

@@ -206,6 +206,13 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
+def typed_command(context: click.Context) -> str | None:
+    """Return the command as the user typed it, without the folders of files; None if it was not typed."""
+    from mtloop.report.provenance import command_text
+
+    return None if context.obj is None else command_text(("mtloop", *context.obj))
+
+
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     """Return the settings by name, from the values KEY=VALUE of --set."""
     return dict(map(parse_setting, pairs))

@@ -16,6 +16,7 @@ from mtloop.cli._options import (
     parse_noise,
     parse_setting,
     settings_option,
+    typed_command,
 )
 from mtloop.core.extras import need_extras
 from mtloop.methods.defaults import BANDIT_METHODS
@@ -40,7 +41,12 @@ Run the same command again to resume after an interruption.
     "--task", required=True, metavar="FILE|URL", help="File with sources and references, or http://HOST:PORT/TASK."
 )
 @click.option("--methods", default=BANDIT_METHODS, show_default=True, help="Methods to compare, separated by commas.")
-@click.option("--out", type=PATH, required=True, help="Folder for traces and figures. Existing traces are resumed.")
+@click.option(
+    "--out",
+    type=PATH,
+    required=True,
+    help="Folder for traces, figures and result.json. Existing traces are resumed.",
+)
 @settings_option
 @click.option(
     "--model",
@@ -111,6 +117,7 @@ def command(
 ) -> None:  # fmt: skip
     """Run methods that learn from rewards; print Table 3 of the 2017 paper and draw its Figures 1 and 3."""
     from mtloop.experiments.bandit import bandit, write_charts
+    from mtloop.report.result_file import FILE_NAME
 
     need_extras("report", *(["client"] if "://" in task else []))
     given = {name: value for name, value in options.items() if is_given(context, name)}
@@ -122,3 +129,4 @@ def command(
     click.echo(results.text())
     for path in write_charts(results, out):
         click.echo(path)
+    results.save(out / FILE_NAME, command=typed_command(context))

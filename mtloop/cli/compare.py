@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, parse_setting, settings_option
+from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, parse_setting, settings_option, typed_command
 from mtloop.core.extras import need_extras
 from mtloop.methods.defaults import COMPARED_METHODS
 
@@ -35,7 +35,7 @@ Run the same command again to resume after an interruption.
     type=PATH,
     default="compared",
     show_default=True,
-    help="Folder for traces and the report. Existing traces are resumed.",
+    help="Folder for traces, the report and result.json. Existing traces are resumed.",
 )
 @settings_option
 @click.option("--jobs", default=2, show_default=True, type=POSITIVE, help="Number of runs in parallel.")
@@ -54,11 +54,15 @@ Run the same command again to resume after an interruption.
     help="Number of documents on which backward reliability is measured, for methods that learn from post-edits; "
     "0: off.  [default: 6 if smt-adapting is among the methods, else 0]",
 )
-def command(methods: str, metrics: str | None, out: Path, pairs: tuple[str, ...], **options: Any) -> None:
+@click.pass_context
+def command(
+    context: click.Context, /, methods: str, metrics: str | None, out: Path, pairs: tuple[str, ...], **options: Any
+) -> None:
     """Run several methods on the same stream; compare their quality and speed of learning, with significance."""
     from mtloop.experiments.compare import compare
     from mtloop.methods.registry import method_extras
     from mtloop.report import check
+    from mtloop.report.result_file import FILE_NAME
 
     need_extras("report", *method_extras(methods))
     check(out / "report.html", ("png",))
@@ -67,3 +71,4 @@ def command(methods: str, metrics: str | None, out: Path, pairs: tuple[str, ...]
     for text in result.text():
         click.echo(text)
     click.echo(f"Report: {result.report(out / 'report.html')}")
+    result.save(out / FILE_NAME, command=typed_command(context))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, format_option
+from mtloop.cli._options import COUNT, PATH, POSITIVE, format_option, typed_command
 from mtloop.core.errors import InputError
 from mtloop.core.names import list_names
 
@@ -35,7 +35,10 @@ Policies (settings follow after colons, as above):
 
 @click.command(epilog=EPILOG)
 @click.option(
-    "--ratings", type=PATH, required=True, help="File with human ratings: WMT, MQM, or a long table (docs/reference/data.md)."
+    "--ratings",
+    type=PATH,
+    required=True,
+    help="File with human ratings: WMT, MQM, or a long table (docs/reference/data.md).",
 )
 @click.option("--score", help="Column with the scores, if the file has several.")
 @click.option("--language-pair", help="Language pair, if the file has several.")
@@ -90,13 +93,16 @@ Policies (settings follow after colons, as above):
     show_default=True,
     help="Iterations at which the results are reported.",
 )
-@click.option("--out", type=PATH, help="Folder for plots and for the trace of the first run of each policy.")
+@click.option("--out", type=PATH, help="Folder for plots, result.json, and the trace of the first run of each policy.")
 @format_option("table", "json")
+@click.pass_context
 def command(
-    ratings: Path, policy: str | None, policies: str | None, checkpoints: str, output_format: str, **options: Any
-) -> None:
+    context: click.Context, /, ratings: Path, policy: str | None, policies: str | None, checkpoints: str,
+    output_format: str, **options: Any,
+) -> None:  # fmt: skip
     """Replay human ratings: measure how soon policies find the best systems, and how many ratings they need."""
     from mtloop.experiments.select import select
+    from mtloop.report.result_file import FILE_NAME
 
     if policy and policies:
         raise InputError("give --policy or --policies, not both")
@@ -106,6 +112,7 @@ def command(
     for note in result.notes:
         click.echo(f"mtloop: {note}", err=True)
     if options["out"] is not None:
+        result.save(options["out"] / FILE_NAME, command=typed_command(context))
         click.echo(f"mtloop: plots and traces in {options['out']}", err=True)
     if output_format == "table":
         click.echo(f"{result.table}\n\n{result.checkpoints}")

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from mtloop.core.errors import InputError
 from mtloop.core.names import list_names
-from mtloop.core.trace import Trace
+from mtloop.core.trace import Trace, read_header
 from mtloop.core.types import JSON, Reward, Step
 from mtloop.data import check_corpus
 from mtloop.experiments.bandit_task import BanditJob, BanditTask
 from mtloop.experiments.folders import output_folder
 from mtloop.experiments.join import ParticipantJob
-from mtloop.experiments.method_settings import GivenSettings, assign_settings, find_methods, pairs_of
+from mtloop.experiments.method_settings import (
+    GivenSettings,
+    assign_settings,
+    find_methods,
+    pairs_of,
+    recorded_settings,
+)
 from mtloop.experiments.options import TaskOptions
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.judges.rewards import sentence_reward
@@ -26,6 +33,7 @@ from mtloop.methods.oracles import ORACLES
 from mtloop.methods.registry import find_method
 from mtloop.methods.word_level import LEXICON_SETTING
 from mtloop.report.bandit_results import BanditResults
+from mtloop.report.result_file import DataFile, Origin
 from mtloop.text.settings_files import make_settings
 
 
@@ -45,12 +53,22 @@ def bandit(
     runner: Runner | None = None,
     **options: Unpack[TaskOptions],
 ) -> BanditResults:
-    """Run methods that learn from rewards on one task; existing traces in the folder `out` are resumed.
+    """Run methods that learn from rewards on one task.
 
-    `task` is a file with sources and references, a `BanditTask`, or the URL of a task on a service, which needs
-    `key_file`. `settings` apply to all methods that have them; the name `METHOD:SETTING` applies to one method.
-    `oracle` is nmt-oracle, smt-oracle or the trace of a system, for the regret. `options`, only for a file: see
-    `mtloop.experiments.options.TaskOptions`.
+    Args:
+        task: A file with sources and references, a `BanditTask`, or the URL of a task on a service.
+        methods: Names of methods, as a list or as text with commas.
+        out: The folder of the traces (None: a temporary folder). Existing traces are resumed.
+        settings: Settings of all methods that have them. The name `METHOD:SETTING` applies to one method.
+        model: Model of neural methods: the embedded `en-de`, a folder, or a Hugging Face name.
+        smt_model: Folder of the model of statistical methods, and of the lexical table of `wnmt-*`.
+        word_model: Folder of the model of the methods `wnmt-*`.
+        oracle: `nmt-oracle`, `smt-oracle`, or the trace of a system. The regret is computed against it.
+        key_file: File with the API key, for a task on a service.
+        threads: Number of CPU threads per method.
+        jobs: Number of methods that run in parallel.
+        runner: How the runs are made, instead of `jobs` child processes.
+        **options: Segments, rewards and noise of a task from a file: see `TaskOptions`.
     """
     trained = str(oracle) if oracle in ORACLES else ""
     settings = pairs_of(settings)
@@ -118,10 +136,19 @@ def run_locally(
     check_rewards(configs)
     jobs = [BanditJob(task, config, out) for config in configs]
     check_oracle([job.trace for job in jobs], oracle)
+    data = DataFile.read(task.data, len(task.layout), task.selection)
+    origin = Origin("bandit", (data,), seed={"rater": task.seed, "shuffle": task.shuffle})
     run_jobs(jobs, runner)
-    steps = {job.config.method.name: Trace.read(job.trace).steps for job in jobs}
-    reward = sentence_reward(task.reward, task.language)
-    return BanditResults(steps, task.checkpoints(), read_oracle(oracle), reward, task.language)
+    traces = {job.config.method.name: job.trace for job in jobs}
+    reward, rater = sentence_reward(task.reward, task.language), task.rater_settings
+    return BanditResults(
+        read_steps(traces),
+        task.checkpoints(),
+        read_oracle(oracle),
+        reward,
+        task.language,
+        origin=with_settings(origin, traces, {"rater": rater}),
+    )
 
 
 def run_on_service(
@@ -145,11 +172,22 @@ def run_on_service(
     traces = [out / f"{config.method.file_name}.jsonl" for config in configs]
     check_oracle(traces, oracle)
     out.mkdir(parents=True, exist_ok=True)
-    pairs = zip(configs, traces, strict=True)
+    pairs, origin = zip(configs, traces, strict=True), Origin("bandit")
     run_jobs([ParticipantJob(service, task, Path(key_file), config, trace) for config, trace in pairs], runner)
-    names = [config.method.name for config in configs]
-    steps = {name: Trace.read(trace).steps for name, trace in zip(names, traces, strict=True)}
-    return BanditResults(steps, oracle=read_oracle(oracle))
+    named = dict(zip((config.method.name for config in configs), traces, strict=True))
+    steps = read_steps(named)
+    origin = replace(origin, data=(DataFile(task, segments=len(steps[configs[0].method.name])),))
+    return BanditResults(steps, oracle=read_oracle(oracle), origin=with_settings(origin, named))
+
+
+def read_steps(traces: Mapping[str, Path]) -> dict[str, Sequence[Step]]:
+    return {name: Trace.read(trace).steps for name, trace in traces.items()}
+
+
+def with_settings(origin: Origin, traces: Mapping[str, Path], more: Mapping[str, JSON] | None = None) -> Origin:
+    """Return the origin of a result with the settings in the headers of the traces."""
+    recorded = recorded_settings({name: read_header(trace) for name, trace in traces.items()})
+    return replace(origin, settings={**recorded, **(more or {})})
 
 
 def check_rewards(configs: Iterable[LearnerConfig]) -> None:

@@ -26,6 +26,7 @@ from mtloop.judges.rewards import make_noise, sentence_reward
 from mtloop.methods.learner_config import LearnerConfig
 
 Count: TypeAlias = Annotated[int, Ge(0)]
+SELECTION = ("columns", "shuffle", "skip", "distinct", "limit", "held_out", "blocks")  # fields that form the stream
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ class BanditTask:
         """The target language, which selects the tokeniser of the rewards; None: unknown."""
         return self.target_lang or self.corpus.target_lang or None
 
+    @property
+    def selection(self) -> dict[str, JSON]:
+        """Which sentences of the data form the stream, by the names of the fields."""
+        return {name: getattr(self, name) for name in SELECTION}
+
     @cached_property
     def _pairs(self) -> list[tuple[Segment, Truth]]:
         pairs = subset(self.corpus, shuffle=self.shuffle, skip=self.skip, distinct=self.distinct, limit=self.limit)
@@ -100,6 +106,11 @@ class BanditTask:
     def rater(self) -> Rater:
         """The rater that gives the rewards, with its noise."""
         return Rater(sentence_reward(self.reward, self.language), make_noise(self.noise), self.thumbs, self.seed)
+
+    @property
+    def rater_settings(self) -> dict[str, JSON]:
+        """The settings of the rewards: metric, noise, binary rewards and delay."""
+        return {"reward": self.reward, "noise": dict(self.noise), "thumbs": self.thumbs, "delay": self.delay}
 
     def config(self) -> dict[str, JSON]:
         """The settings of the task, for the header of a trace."""

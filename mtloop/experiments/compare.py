@@ -11,20 +11,27 @@ from typing import TYPE_CHECKING, Any, Unpack
 from mtloop.core.log import logger
 from mtloop.core.names import list_names
 from mtloop.core.ranges import check_at_least
-from mtloop.core.trace import Trace
+from mtloop.core.trace import Trace, read_header
 from mtloop.core.types import Proposal, Segment, Step, Truth
 from mtloop.data import check_corpus
 from mtloop.experiments import backward_reliability
 from mtloop.experiments.experiment import Experiment
 from mtloop.experiments.folders import output_folder
 from mtloop.experiments.measures import Measures
-from mtloop.experiments.method_settings import GivenSettings, assign_settings, find_methods, pairs_of
+from mtloop.experiments.method_settings import (
+    GivenSettings,
+    assign_settings,
+    find_methods,
+    pairs_of,
+    recorded_settings,
+)
 from mtloop.experiments.options import ExperimentOptions
 from mtloop.experiments.run import ExperimentJob
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.methods.defaults import COMPARED_METHODS
 from mtloop.methods.method import Method
-from mtloop.report.result import Result
+from mtloop.report.chart import Chart
+from mtloop.report.result_file import DataFile, ExperimentResult, Origin
 from mtloop.report.table import Table
 
 if TYPE_CHECKING:
@@ -56,12 +63,22 @@ def compare(
 ) -> MethodComparison:
     """Run several methods on the same stream; compare their quality and speed of learning. The first is the baseline.
 
-    `out` is the folder of the traces (None: a temporary folder); existing traces are resumed. `settings` apply to all
-    methods that have them; the name `METHOD:SETTING` applies to one method. `metrics`, `tokenize` and `spm` are those
-    of `mtloop score` (None: quality, recall where words can be counted, slope). `reliability` is the number of
-    documents on which backward reliability is measured (None: 6 if smt-adapting is compared, else 0). `jobs` runs are
-    made in parallel. `options`: see `mtloop.experiments.options.ExperimentOptions`; model and beam size apply to the
-    methods that use a model.
+    Args:
+        data: A file with sources and references (or post-edits). It may also be named in the file `config`.
+        methods: Names of methods, as a list or as text with commas.
+        out: The folder of the traces (None: a temporary folder). Existing traces are resumed.
+        metrics: Names of metrics. The default: quality, recall where words can be counted, slope.
+        settings: Settings of all methods that have them. The name `METHOD:SETTING` applies to one method.
+        tokenize: Tokeniser of sacreBLEU (default: that of the target language).
+        spm: SentencePiece model. Recall then counts subwords, without a stop list.
+        block_words: Number of words per block, for slopes.
+        reliability: Number of documents on which backward reliability is measured. The default: 6 if `smt-adapting`
+            is compared, else 0.
+        snapshot_every: Number of segments between snapshots of a learner.
+        jobs: Number of runs in parallel.
+        runner: How the runs are made, instead of `jobs` child processes.
+        **options: Model, languages, segments and schedule: see `ExperimentOptions`. Model and beam size apply to the
+            methods that use a model.
     """
     check_at_least(1, snapshot_every=snapshot_every)
     experiments = make_experiments(methods, settings, data=data, **options)
@@ -72,7 +89,9 @@ def compare(
         "language": next((one.language for one in experiments.values() if one.language), None),
     }
     measures = make_measures(metrics, **languages, tokenize=tokenize, spm=spm, block_words=block_words)
-    measures.check({"": untranslated(first.stream())})
+    stream = first.stream()
+    measures.check({"": untranslated(stream)})
+    origin = make_origin(first, len(stream), measures)
     if reliability:
         backward_reliability.check_documents(first, reliability)
     folder = output_folder(out)
@@ -82,7 +101,8 @@ def compare(
     run_jobs(runs, runner or make_runner(jobs))
     documents = (DOCUMENTS if ADAPTING in experiments else 0) if reliability is None else reliability
     measured = backward_reliability.measure_reliability(experiments, documents, folder) if documents else {}
-    return MethodComparison(traces, measures, measured)
+    recorded = recorded_settings({name: read_header(trace) for name, trace in traces.items()})
+    return MethodComparison(traces, measures, measured, replace(origin, settings=recorded))
 
 
 def make_experiments(
@@ -112,6 +132,12 @@ def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in unused}
 
 
+def make_origin(experiment: Experiment, segments: int, measures: Measures) -> Origin:
+    """Return where the result of a comparison comes from; call it before the runs."""
+    data = DataFile.read(experiment.data, segments, experiment.selection)
+    return Origin("compare", (data,), seed={"shuffle": experiment.shuffle, "resampling": measures.seed})
+
+
 def untranslated(stream: Iterable[tuple[Segment, Truth]]) -> list[Step]:
     """Return the steps of a stream without translations, to check metrics before the runs."""
     return [Step(i, Proposal(segment, ""), truth=truth) for i, (segment, truth) in enumerate(stream)]
@@ -133,16 +159,17 @@ def make_measures(
 
 
 @dataclass(frozen=True, repr=False)
-class MethodComparison(Result):
+class MethodComparison(ExperimentResult):
     """The runs of several methods on one stream; the first is the baseline.
 
     `traces` are the files of the runs by method, `measures` the metrics, and `reliability` the backward reliability of
-    methods where it was measured.
+    methods where it was measured. `origin` is what `save` writes about the data and the runs.
     """
 
     traces: Mapping[str, Path]
     measures: Measures
     reliability: Mapping[str, Reliability] = field(default_factory=dict)
+    origin: Origin | None = None
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -176,6 +203,25 @@ class MethodComparison(Result):
         from mtloop.report import text_tables
 
         return text_tables.relative_score_table(self.evaluation, self._results)
+
+    @property
+    def differences(self) -> Table:
+        """The scores, with the 95 % intervals of their differences from the baseline."""
+        from mtloop.report.difference_table import difference_table
+
+        return difference_table(self.evaluation, self._results)
+
+    def saved_tables(self) -> dict[str, Table]:
+        """The tables that `save` writes."""
+        tables = {"differences": self.differences, "scores": self.table, "relative": self.relative}
+        return tables if self.learning_curves is None else tables | {"slopes": self.learning_curves.table}
+
+    def saved_charts(self) -> Iterable[Chart]:
+        """The charts that `save` writes: those of the report."""
+        from mtloop.report.evaluation_charts import make_charts
+
+        figures = tuple(self.learning_curves.charts()) if self.learning_curves else ()
+        return make_charts(self.evaluation, self._results, figures)
 
     def report(self, path: str | Path = "report.html", title: str = "Methods compared") -> Path:
         """Write one HTML file with scores, learning curves, differences and all segments; return its path."""

@@ -26,6 +26,7 @@ from mtloop.methods.registry import check_method_name
 from mtloop.nmt.delta_files import find_delta, read_delta
 from mtloop.text.settings_files import check_settings, read_toml
 
+SELECTION = ("columns", "skip", "limit", "shuffle", "distinct")  # the fields that select segments
 LANGUAGES = ("source_lang", "target_lang")
 TYPES = {"beam_size": Annotated[int, Ge(1)], "settings": dict[str, Any]}  # in files and arguments, not fields
 
@@ -115,11 +116,15 @@ class Experiment:
 
     def header(self, model: Model | None) -> Header:
         """The header of the trace: all that is needed to repeat the run."""
-        fields = ("columns", "skip", "limit", "shuffle", "distinct")
-        config: dict[str, JSON] = {name: getattr(self, name) for name in fields}
+        config = self.selection
         config |= {name: value for name in LANGUAGES if (value := getattr(self, name))}
         config |= {"data": Path(self.data).name, "schedule": self.learner_config.method.schedule(self.schedule)}
         return self.learner_config.header(model, config, seed=self.shuffle)
+
+    @property
+    def selection(self) -> dict[str, JSON]:
+        """Which segments of the data are used, by the names of the fields."""
+        return {name: getattr(self, name) for name in SELECTION}
 
     @cached_property
     def corpus(self) -> Corpus:

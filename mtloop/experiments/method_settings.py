@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from mtloop.core.errors import InputError
+from mtloop.core.trace import Header
 from mtloop.core.types import JSON
 from mtloop.methods.method import Method
 from mtloop.methods.registry import find_method
 
 GivenSettings: TypeAlias = Mapping[str, JSON] | Iterable[tuple[str, JSON]]
+RECORDED = ("model", "fingerprint", "delta", "schedule", "settings")  # what the header of a trace says about a method
 
 
 def pairs_of(settings: GivenSettings) -> list[tuple[str, JSON]]:
@@ -38,3 +40,12 @@ def assign_settings(methods: Sequence[Method], settings: GivenSettings) -> dict[
     for method in methods:
         method.settings_with(given[method.name])
     return given
+
+
+def recorded_settings(headers: Mapping[str, Header]) -> dict[str, JSON]:
+    """Return what the headers of traces say about each method: its model, settings and threads."""
+    return {method: _recorded(header) for method, header in headers.items()}
+
+
+def _recorded(header: Header) -> dict[str, JSON]:
+    return {name: header.config[name] for name in RECORDED if name in header.config} | {"threads": header.threads}

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from mtloop.core.errors import InputError
 from mtloop.core.names import list_names
+from mtloop.core.types import JSON
 from mtloop.data import Ratings
 from mtloop.experiments.replay_plan import Orders, ReplayOptions, ReplayPlan
 from mtloop.experiments.selection_result import SelectionResult
 from mtloop.report.picture import check_drawing
+from mtloop.report.result_file import DataFile, Origin
 from mtloop.selection.policies.registry import check_spec, has_stopping_rule
 from mtloop.selection.replay_input import ReplayInput
 from mtloop.text.settings_files import check_settings
@@ -40,11 +43,26 @@ def select(
 ) -> SelectionResult:
     """Replay human ratings: measure how soon policies find the best systems, and how many ratings they need.
 
-    `ratings` is a file, or what `mtloop.data.read_ratings` returns. A policy is a name with settings, such as
-    `race:top=1`. `missing` replaces missing ratings: zero, average, metric or skip. `orders`: shuffle the segments in
-    each run ("each"), or once for all runs ("one"). Up to `tie` points of 100 below the lowest of the gold top 3, a
-    system is right within the tie. `out` is a folder for charts and traces. The options of `mtloop select` have the
-    same names.
+    Args:
+        ratings: A file with ratings, or what `mtloop.data.read_ratings` returns.
+        policies: Names of policies, as a list or as text with commas. Settings follow after colons: `race:top=1`.
+        missing: Replacement of missing ratings: `zero`, `average`, `metric` or `skip`.
+        runs: Number of runs.
+        seed: Random seed.
+        orders: Shuffle the segments in each run (`each`), or once for all runs (`one`).
+        gold: File with official system scores (default: the mean human scores).
+        gold_column: Column of `gold` that ranks the systems.
+        tie: A system this many points of 100 below the lowest of the gold top 3, or fewer, is right within the tie.
+        metric_scores: File with automatic scores of the same translations.
+        metric: The automatic metric that replaces missing ratings, with `missing="metric"`.
+        metric_map: Scaling of the automatic scores: `range` (minimum to 0, maximum to 1) or `none`.
+        exclude: Patterns of systems to leave out, such as `HUMAN*`.
+        score: Column with the scores, if the file has several.
+        language_pair: Language pair, if the file has several.
+        scale: Scale of the scores: `da`, `mqm`, `z`, `binary`, `unit` or `pairwise`.
+        decimals: Number of decimals to which rewards are rounded.
+        checkpoints: Iterations at which the results are reported.
+        out: Folder for charts and traces.
     """
     specs = _specs(policies)
     replayed = {"missing": missing, "decimals": decimals, "runs": runs, "seed": seed, "orders": orders}
@@ -64,12 +82,32 @@ def select(
     )
     _check_folder(out)
     recording, ranking, notes = replay_input.read()
+    origin = _origin(replay_input, options, specs, len(recording.segments))
     plan = ReplayPlan(recording, ranking, options, "" if isinstance(ratings, Ratings) else Path(ratings).name)
     results = tuple(plan.result(spec, trace=out is not None) for spec in specs)
-    result = SelectionResult(plan, results, (*notes, *_warnings(specs, missing)))
+    result = SelectionResult(plan, results, (*notes, *_warnings(specs, missing)), origin)
     if out is not None:
         result.write(out)
     return result
+
+
+def _origin(replayed: ReplayInput, options: ReplayOptions, specs: Sequence[str], segments: int) -> Origin:
+    """Where the result comes from: the files, and how they were read and replayed."""
+    names = ("scale", "score", "language_pair", "gold_column", "exclude", "metric", "metric_map", "tie", "top")
+    settings: dict[str, JSON] = {"policies": list(specs)}
+    settings |= {name: _plain(getattr(replayed, name)) for name in names}
+    settings |= {name: getattr(options, name) for name in ("missing", "decimals", "runs", "orders")}
+    others = [DataFile.read(path) for path in (replayed.gold, replayed.metric_scores) if path is not None]
+    return Origin("select", [_ratings_file(replayed.ratings, segments), *others], settings, {"replay": options.seed})
+
+
+def _plain(value: object) -> JSON:
+    return list(value) if isinstance(value, tuple) else cast(JSON, value)
+
+
+def _ratings_file(ratings: Path | Ratings, segments: int) -> DataFile:
+    """The file with the ratings; without a name if they were read before."""
+    return DataFile("", segments=segments) if isinstance(ratings, Ratings) else DataFile.read(ratings, segments)
 
 
 def _specs(policies: str | Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtloop import __version__
@@ -13,20 +13,25 @@ from mtloop.core.types import JSON
 from mtloop.experiments.replay_plan import ReplayPlan
 from mtloop.report.chart import Chart
 from mtloop.report.picture import Picture
-from mtloop.report.result import Result
+from mtloop.report.result_file import ExperimentResult, Origin
 from mtloop.report.selection_charts import effort_chart, weights_chart
+from mtloop.report.selection_intervals import interval_table
 from mtloop.report.selection_tables import checkpoint_table, effort_table
 from mtloop.report.table import Table
 from mtloop.selection.policy_result import PolicyResult
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SelectionResult(Result):
-    """How soon policies found the best systems, one entry of `results` per policy. `notes` are messages to the user."""
+class SelectionResult(ExperimentResult):
+    """How soon policies found the best systems, one entry of `results` per policy. `notes` are messages to the user.
+
+    `origin` is what `save` writes about the ratings and the replay.
+    """
 
     plan: ReplayPlan
     results: tuple[PolicyResult, ...]
     notes: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     @property
     def table(self) -> Table:
@@ -37,6 +42,19 @@ class SelectionResult(Result):
     def checkpoints(self) -> Table:
         """The paper's table: the overlap with the gold ranking at each checkpoint."""
         return checkpoint_table(self.results)
+
+    @property
+    def intervals(self) -> Table:
+        """The ratings that each policy needed, with 95 % intervals over the runs."""
+        return interval_table(self.results)
+
+    def saved_tables(self) -> dict[str, Table]:
+        """The tables that `save` writes."""
+        return {"intervals": self.intervals, "effort": self.table, "checkpoints": self.checkpoints}
+
+    def saved_charts(self) -> list[Chart]:
+        """The charts that `save` writes."""
+        return [replace(chart, name=name) for name, chart in self.charts().items()]
 
     def to_json(self) -> list[JSON]:
         """Return the results as plain JSON, one object per policy."""

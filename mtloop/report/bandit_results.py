@@ -18,7 +18,7 @@ from mtloop.metrics.curves import cumulative
 from mtloop.metrics.regret import MeanReward
 from mtloop.metrics.significance import Comparison, paired_bootstrap
 from mtloop.report.chart import Axis, Chart, Series
-from mtloop.report.result import Result
+from mtloop.report.result_file import ExperimentResult, Origin
 from mtloop.report.table import Table
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ UNTRAINED = ("copy-source", "lexical")  # methods that start without a trained s
 
 
 @dataclass(frozen=True, repr=False)
-class BanditResults(Result):
+class BanditResults(ExperimentResult):
     """The steps of each method over one stream; `checkpoints` are the index ranges of the held-out block.
 
     The reward of a translation is `true_reward(text, reference)`, without the noise of a simulated rater; if
     `true_reward` is None, it is the reward in the feedback. Regret is computed against `oracle`, the steps of a system
     trained on the references; without an oracle, against the references themselves, whose reward is 1. `language`, the
-    target language, selects the tokeniser of BLEU.
+    target language, selects the tokeniser of BLEU. `origin` is what `save` writes about the task and the runs.
     """
 
     systems: Mapping[str, Sequence[Step]]
@@ -58,6 +58,7 @@ class BanditResults(Result):
     language: str | None = None
     resamples: int = 1000
     seed: int = 1
+    origin: Origin | None = None
 
     @property
     def _length(self) -> int:
@@ -160,6 +161,14 @@ class BanditResults(Result):
             charts.append(self._held_out_chart(bleu, rows, "held-out-bleu", "Corpus BLEU"))
             charts.append(self._held_out_chart(MeanReward(), self.rewards, "held-out-sentence", "Mean reward"))
         return charts
+
+    def saved_tables(self) -> dict[str, Table]:
+        """The table that `save` writes."""
+        return {"rewards": self.table}
+
+    def saved_charts(self) -> list[Chart]:
+        """The charts that `save` writes."""
+        return self.charts()
 
     def _regret_chart(self) -> Chart:
         series = [self._regret_series(name, number) for number, name in enumerate(self.systems)]

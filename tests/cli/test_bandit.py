@@ -16,6 +16,7 @@ from mtloop.core import Reward, Step, Trace, run
 from mtloop.experiments.bandit_task import BanditTask
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.engine.marian import Marian
+from mtloop.report.result_file import ResultFile
 from mtloop.service import Settings
 
 Mtloop = Callable[..., CommandResult]
@@ -48,6 +49,11 @@ def test_all_methods_in_one_table_and_the_papers_figures(mtloop: Mtloop, data: P
     assert "+7.0 %" in rows["nmt-el"]
     assert "-4.2 %" in rows["nmt-el-cv"]
     assert {path.name for path in out.glob("*.png")} == {"regret.png", "held-out-bleu.png", "held-out-sentence.png"}
+    saved = ResultFile.read(out / "result.json")
+    assert str(saved.tables["rewards"]) in result.out
+    assert saved.charts.keys() == {"regret", "held-out-bleu", "held-out-sentence"}
+    assert (saved.origin.data[0].segments, saved.origin.data[0].rows) == (20, {"held_out": 3, "blocks": 3})
+    assert saved.origin.settings.keys() == {*EVERYONE.split(","), "rater"}
     settings = Trace.read(out / "nmt-el.jsonl").header.config["settings"]
     assert settings["stream_length"] == 20  # type: ignore[index, call-overload]
     assert "stream_length" not in Trace.read(out / "baseline.jsonl").header.config["settings"]  # type: ignore[operator]

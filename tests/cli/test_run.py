@@ -1,22 +1,27 @@
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
+from helpers.forked import kill_at, run_forked
 from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs, write_tiny
 
+from mtloop.cli import main
 from mtloop.core import Segment, Trace
+from mtloop.core.trace import TraceWriter
 from mtloop.methods.registry import make_learner, settings_of
+from mtloop.nmt.delta import Delta
 from mtloop.nmt.delta_files import apply_delta, find_delta, read_delta
 from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.search import Decoder
+from mtloop.nmt.scopes.dense import Dense
 
 Call = Callable[..., CommandResult]
 SEGMENTS = 12
@@ -34,64 +39,41 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The trace of an uninterrupted run."""
     out = tmp_path_factory.mktemp("whole") / "run.jsonl"
-    assert child(model, data, out, "", 0).returncode == 0
+    assert child(model, data, out).returncode == 0
     return out.read_bytes()
 
 
-CHILD = """
-import os, pathlib, signal, sys
-where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-import mtloop.core.trace
-import mtloop.nmt.scopes.dense as scopes
-import mtloop.nmt.engine.search as search
-import mtloop.nmt.delta as delta
-
-calls = 0
-def kill_at(function, before=None):
-    def call(*args, **keywords):
-        global calls
-        calls += 1
-        if calls == nth:
-            if before: before(*args)
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*args, **keywords)
-    return call
-
-def half_a_line(trace, line):
+def half_a_line(trace: TraceWriter, line: bytes) -> None:
     trace._file.write(line[: len(line) // 2])
     trace._file.flush()
 
-def half_a_file(snapshot, path):
+
+def half_a_file(delta: Delta, path: Path) -> None:
     path.write_bytes(b"half")
 
-if where == "decoding": search.Decoder.step = kill_at(search.Decoder.step)
-if where == "update": scopes.Dense.update = kill_at(scopes.Dense.update)
-if where == "inside update": scopes.Dense._record_rows = kill_at(scopes.Dense._record_rows)
-if where == "write": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, half_a_line)
-if where == "snapshot": delta.Delta.write = kill_at(delta.Delta.write, half_a_file)
-if where == "rename": pathlib.Path.rename = kill_at(pathlib.Path.rename)
-from mtloop.cli import main
-main(arguments)
-"""
+
+# What is called there, and what is done before the process is killed.
+PLACES: dict[str, tuple[type, str, Callable[..., None] | None]] = {
+    "decoding": (Decoder, "step", None),
+    "update": (Dense, "update", None),
+    "inside update": (Dense, "_record_rows", None),
+    "write": (TraceWriter, "_append", half_a_line),
+    "snapshot": (Delta, "write", half_a_file),
+    "rename": (Path, "rename", None),
+}
 
 
-def child(model: Path, data: Path, out: Path, where: str, nth: int) -> subprocess.CompletedProcess[str]:
-    arguments = [
-        "run",
-        "--data",
-        data,
-        "--model",
-        model,
-        "--method",
-        "full",
-        "--out",
-        out,
-        "--snapshot-every",
-        3,
-        "--resume",
-    ]
-    command = [sys.executable, "-c", CHILD, where, str(nth), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+def child(model: Path, data: Path, out: Path, where: str = "", nth: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the method full in a child process, which is killed at the nth call of a place."""
+    arguments = ["run", "--data", data, "--model", model, "--method", "full", "--out", out, "--snapshot-every", 3]
+
+    def work() -> None:
+        if where:
+            owner, name, first = PLACES[where]
+            kill_at(owner, name, nth, first=first)
+        main([*map(str, arguments), "--resume"])
+
+    return run_forked(work)
 
 
 MOMENTS = [
@@ -108,7 +90,7 @@ def test_a_killed_and_resumed_run_writes_the_same_bytes(
     killed = child(model, data, out, where, nth)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert out.read_bytes() != whole or where in ("snapshot", "rename", "write")
-    assert child(model, data, out, "", 0).returncode == 0
+    assert child(model, data, out).returncode == 0
     assert out.read_bytes() == whole
 
 
@@ -202,15 +184,32 @@ def test_a_trace_with_other_settings_is_not_resumed(mtloop: Call, model: Path, d
 
 
 def test_compare_prints_the_tables_and_writes_the_report(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
-    methods = "baseline,bias,full,lasso"
-    result = mtloop(
-        "compare", "--data", data, "--model", model, "--methods", methods, "--out", tmp_path, "--block-words", 20
-    )
+    methods, options = "baseline,bias,full,lasso", ("--block-words", 20, "--jobs", 1, "--out", tmp_path)
+    result = mtloop("compare", "--data", data, "--model", model, "--methods", methods, *options)
     assert result.code == 0, result.err
     assert all(method in result.out for method in methods.split(","))
     assert "relative" in result.out
-    assert (tmp_path / "report.html").stat().st_size > 100_000
+    assert (tmp_path / "report.html").stat().st_size > 10_000
     assert {path.name for path in tmp_path.glob("*.jsonl")} >= {f"{method}.jsonl" for method in methods.split(",")}
+
+
+def test_compare_writes_its_result_without_sentences(mtloop: Call, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ("--data", data, "--methods", "copy-source", "--skip", 1, "--limit", 5, "--jobs", 1, "--out", out)
+    assert mtloop("compare", *arguments).code == 0
+    text = (out / "result.json").read_text(encoding="utf-8")
+    saved = json.loads(text)
+    options = "--methods copy-source --skip 1 --limit 5 --jobs 1 --out out"
+    assert saved["command"] == f"mtloop compare --data {data.name} {options}"
+    (read,) = saved["data"]
+    assert (read["name"], read["segments"], read["rows"]) == (data.name, 5, {"skip": 1, "limit": 5})
+    assert read["sha256"] == hashlib.sha256(data.read_bytes()).hexdigest()
+    assert saved["settings"]["copy-source"]["schedule"] == "each"
+    assert {"curve-bleu", "curve-ter"} <= saved["charts"].keys()
+    assert str(tmp_path) not in text
+    for step in Trace.read(out / "copy-source.jsonl").steps:
+        assert step.proposal.segment.source not in text
+        assert step.references[0] not in text
 
 
 def test_compare_measures_reliability_of_methods_that_learn_from_post_edits(
@@ -224,7 +223,7 @@ def test_compare_measures_reliability_of_methods_that_learn_from_post_edits(
     data, out = tmp_path / "stream.tsv", tmp_path / "out"
     data.write_text("\n".join(["source\ttarget\tdocument", *rows, ""]), encoding="utf-8")
     arguments = ["compare", "--data", data, "--model", model, "--methods", "copy-source,baseline,bias,memory"]
-    result = mtloop(*arguments, "--reliability", 2, "--out", out)
+    result = mtloop(*arguments, "--reliability", 2, "--jobs", 1, "--out", out)
     assert result.code == 0, result.err
     assert "Figure 5: bias" in result.out
     assert "Figure 5: memory" in result.out
@@ -264,7 +263,7 @@ def test_compare_names_a_method_that_fails_once(mtloop: Call, model: Path, data:
 
 
 def test_compare_records_a_combination_under_one_name(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
-    given = ("--data", data, "--model", model, "--limit", 4, "--metrics", "ter", "--out", tmp_path / "out")
+    given = ("--data", data, "--model", model, "--limit", 4, "--metrics", "ter", "--jobs", 1, "--out", tmp_path / "out")
     result = mtloop("compare", *given, "--methods", "memory+bias,bias+memory")
     assert result.code == 0, result.err
     assert Trace.read(tmp_path / "out" / "bias+memory.jsonl").header.config["method"] == "bias+memory"
@@ -276,21 +275,14 @@ def test_compare_finds_a_wrong_method_before_any_work(mtloop: Call, model: Path,
     assert not (tmp_path / "out").exists()
 
 
-def test_translate_with_a_delta(model: Path, data: Path, tmp_path: Path) -> None:
-    run = [sys.executable, "-m", "mtloop"]
-    out = tmp_path / "run.jsonl"
-    subprocess.run([*run, "run", "--data", data, "--model", model, "--set", "learning_rate=0.1", "--limit", "6",
-                    "--snapshot-every", "3",
-                    "--out", out], check=True, capture_output=True)  # fmt: skip
-    plain = subprocess.run(
-        [*run, "translate", "--model", model], input="Open\nSave\n\n", text=True, capture_output=True
-    )
+def test_translate_with_a_delta(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
+    given = ("--data", data, "--model", model, "--limit", 6, "--snapshot-every", 3, "--out", tmp_path / "run.jsonl")
+    assert mtloop("run", *given, "--set", "learning_rate=0.1").code == 0
+    plain = mtloop("translate", "--model", model, stdin="Open\nSave\n\n")
     delta = tmp_path / "run.state" / "000000006" / "delta.safetensors"
-    learned = subprocess.run(
-        [*run, "translate", "--model", model, "--delta", delta], input="Open\nSave\n\n", text=True, capture_output=True
-    )
-    assert plain.stdout.count("\n") == learned.stdout.count("\n") == 3
-    assert learned.stdout != plain.stdout
+    learned = mtloop("translate", "--model", model, "--delta", delta, stdin="Open\nSave\n\n")
+    assert plain.out.count("\n") == learned.out.count("\n") == 3
+    assert learned.out != plain.out
 
 
 def texts_of(trace: Path) -> list[str]:
@@ -372,9 +364,8 @@ def test_translate_with_a_delta_learned_from_rewards(
     drawing.load(state / "000000006")  # type: ignore[attr-defined]
     for name, tensor in drawing.scope.model.weights.items():  # type: ignore[attr-defined]
         assert tensor.equal(adapted.model.weights[name])  # type: ignore[attr-defined]
-    command = [sys.executable, "-m", "mtloop", "translate", "--model", model, "--delta", state]
-    result = subprocess.run(command, input="Open\nSave\n", text=True, capture_output=True, check=True).stdout
-    assert result.splitlines() == [adapted.propose(Segment("", source)).text for source in ("Open", "Save")]
+    result = mtloop("translate", "--model", model, "--delta", state, stdin="Open\nSave\n")
+    assert result.out.splitlines() == [adapted.propose(Segment("", source)).text for source in ("Open", "Save")]
 
 
 def test_a_delta_for_another_base(mtloop: Call, data: Path, model: Path, tmp_path: Path) -> None:

@@ -58,6 +58,15 @@ def test_table_and_files(mtloop: CALL, ratings: Path, tmp_path: Path) -> None:
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert Trace.read(out / f"{name}.jsonl").header.config["policy"] in result.out
     assert (out / "effort.png").exists()
+    saved = json.loads((out / "result.json").read_text(encoding="utf-8"))
+    assert saved["command"].startswith(
+        "mtloop select --ratings ratings.tsv --policies ewaf,exp3:variant=published,race"
+    )
+    assert str(tmp_path) not in json.dumps(saved)
+    assert (saved["experiment"], saved["seed"], saved["settings"]["runs"]) == ("select", {"replay": 1}, 3)
+    assert (saved["data"][0]["name"], saved["data"][0]["segments"]) == ("ratings.tsv", 150)
+    assert [row[0] for row in saved["tables"]["intervals"]["cells"]] == ["ewaf", "exp3:variant=published", "race"]
+    assert saved["charts"].keys() == {path.stem for path in out.glob("*.png")}
     assert len(Trace.read(out / "ewaf-zero.jsonl").steps) == 150
 
 

@@ -1,0 +1,155 @@
+"""The file of a result: all that a results page shows. It holds numbers and names, and no sentences of the data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mtloop.core.atomic import write_text
+from mtloop.core.errors import InputError
+from mtloop.core.types import JSON
+from mtloop.report.chart import Chart
+from mtloop.report.plain_data import (
+    chart_from_json,
+    chart_to_json,
+    points_per_curve,
+    table_from_json,
+    table_to_json,
+)
+from mtloop.report.provenance import Provenance, plain_settings
+from mtloop.report.result import Result
+from mtloop.report.table import Table
+
+FORMAT = 1
+FILE_NAME = "result.json"
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file that an experiment read. `segments` were used; `rows` says which, for example `skip` and `limit`.
+
+    `sha256` is None for data that is not a file here, such as a task on a service.
+    """
+
+    name: str
+    sha256: str | None = None
+    segments: int | None = None
+    rows: Mapping[str, JSON] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str | Path, segments: int | None = None, rows: Mapping[str, JSON] | None = None) -> DataFile:
+        """Describe a file; of `rows`, only what differs from the whole file in its order is kept."""
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        chosen = {name: value for name, value in (rows or {}).items() if value}
+        return cls(Path(path).name, digest, segments, chosen)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What was run: the experiment, its data, its settings and seeds by name, and where and when it was run."""
+
+    experiment: str
+    data: Sequence[DataFile] = ()
+    settings: Mapping[str, JSON] = field(default_factory=dict)
+    seed: Mapping[str, int] = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance.now)
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """The content of a file that `save` wrote. Tables are named; the first is the most important."""
+
+    origin: Origin
+    command: str | None
+    tables: Mapping[str, Table]
+    charts: Mapping[str, Chart]
+
+    def to_json(self) -> dict[str, JSON]:
+        origin, charts = self.origin, list(self.charts.values())
+        points = points_per_curve(charts)
+        return {
+            "format": FORMAT,
+            "experiment": origin.experiment,
+            "provenance": asdict(origin.provenance),
+            "command": self.command,
+            "data": [asdict(data) for data in origin.data],
+            "settings": plain_settings(dict(origin.settings)),
+            "seed": dict(origin.seed),
+            "tables": {name: table_to_json(table) for name, table in self.tables.items()},
+            "charts": {name: chart_to_json(chart, points) for name, chart in self.charts.items()},
+        }
+
+    @classmethod
+    def read(cls, path: str | Path) -> ResultFile:
+        """Read a file. Raise InputError if it is not a result of this format."""
+        content = _read(Path(path))
+        data = tuple(DataFile(**one) for one in content["data"])
+        provenance = Provenance(**content["provenance"])
+        return cls(
+            Origin(content["experiment"], data, content["settings"], content["seed"], provenance),
+            content["command"],
+            {name: table_from_json(table) for name, table in content["tables"].items()},
+            {name: chart_from_json(chart) for name, chart in content["charts"].items()},
+        )
+
+    def write(self, path: str | Path) -> Path:
+        write_text(path, "".join(_lines(self.to_json())))
+        return Path(path)
+
+
+class ExperimentResult(Result):
+    """A result that can be saved as a file; a subclass has the field `origin` and says what is saved."""
+
+    origin: Origin | None
+
+    @abstractmethod
+    def saved_tables(self) -> Mapping[str, Table]:
+        """The tables by name, the most important first."""
+
+    @abstractmethod
+    def saved_charts(self) -> Iterable[Chart]:
+        """The charts; their names are unique."""
+
+    def save(self, path: str | Path = FILE_NAME, *, command: str | None = None) -> Path:
+        """Write tables, charts, and what is needed to repeat the experiment as JSON; return the path.
+
+        `command` is the command line that made the result. The file holds no sentences of the data.
+        """
+        if self.origin is None:
+            raise InputError("this result cannot be saved: it does not know its data; make it with mtloop's functions")
+        charts = {chart.name: chart for chart in self.saved_charts()}
+        return ResultFile(self.origin, command, self.saved_tables(), charts).write(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"is not JSON ({error}); expected a {FILE_NAME} of mtloop", path=path) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(f"is not a result of format {FORMAT}; make it again with this version", path=path)
+    return content
+
+
+def _lines(content: Mapping[str, JSON]) -> Iterator[str]:
+    """Yield the parts of the file: one line per entry, and one per table and chart."""
+    start = "{\n"
+    for name, value in content.items():
+        text = _one_per_line(value) if isinstance(value, dict) and name in ("tables", "charts") else _dump(value)
+        yield f"{start}{_dump(name)}: {text}"
+        start = ",\n"
+    yield "\n}\n"
+
+
+def _one_per_line(values: Mapping[str, JSON]) -> str:
+    return "{\n" + ",\n".join(f" {_dump(name)}: {_dump(value)}" for name, value in values.items()) + "\n}"
+
+
+def _dump(value: JSON) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
