@@ -1,4 +1,4 @@
-"""Measure the quality of long segments translated in pieces of a few sentences: the table of docs/how-to/adapt.md.
+"""Measure the quality of long segments in pieces of a few sentences: a table of docs/results/long-segments.md.
 
     python benchmarks/pieces.py                     the demo document, four sentences in a segment
     python benchmarks/pieces.py office-help.en-de.tsv.xz --skip 20000
