@@ -1,30 +1,47 @@
 # make demo    install, run every learning method on the demo document, write a report
 # make test    install, then run all checks: lint, types, architecture, tests
-# make check   lint, types and the quick tests of the core
-# make test-slow  the long tests: every client, both databases, all browser pages, every kill
+# make check   lint, types, architecture, and the tests of the rooms that need no model: under a minute
+# make test-slow  the long tests: every client, both databases, all browser pages, every kill, the wheels
+# make install-slow  install what only the long tests need: a JDK, nginx
 # make bench   run the benchmarks and write docs/results/benchmarks.md
+# make docs    build the docs as a site in out/site
 # make format  fix what ruff can fix
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check test-slow bench lint format clean
+CORE := $(addprefix tests/,core data text metrics judges selection checks test_structure.py)
+
+.PHONY: demo test check tests core-tests test-slow install-slow bench docs lint format clean
 
 demo: .venv/demo.stamp
 	$(BIN)/mtloop demo --out out/demo
 
-test: .venv/test.stamp lint
+# lint and tests at the same time: both run to their end, and either can fail
+test: .venv/test.stamp
+	+$(MAKE) --no-print-directory --jobs=2 lint tests
+
+check: .venv/test.stamp
+	+$(MAKE) --no-print-directory --jobs=2 lint core-tests
+
+tests: .venv/test.stamp
 	$(BIN)/python -m pytest
 
-check: lint
-	$(BIN)/python -m pytest tests/core tests/data tests/text tests/metrics tests/judges tests/selection tests/checks tests/test_structure.py
+core-tests: .venv/test.stamp
+	$(BIN)/python -m pytest $(CORE)
 
-test-slow: .venv/test.stamp
+test-slow: .venv/slow.stamp
 	$(BIN)/python -m pytest -m slow
+
+install-slow: .venv/slow.stamp
 
 bench: .venv/test.stamp
 	$(BIN)/python benchmarks/run_all.py $(if $(DATA),--data $(DATA)) $(if $(HUMAN),--human $(HUMAN))
+
+docs: .venv/test.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo out/site/index.html
 
 lint: .venv/test.stamp
 	$(BIN)/ruff check .
@@ -48,6 +65,10 @@ format: .venv/test.stamp
 	scripts/system-packages
 	$(PIP) -e '.[dev]' ./models/en-de
 	touch $@ .venv/demo.stamp
+
+.venv/slow.stamp: .venv/test.stamp
+	scripts/system-packages slow
+	touch $@
 
 clean:
 	rm -rf .venv out build dist *.egg-info

@@ -1,4 +1,4 @@
-"""The systemd unit and the nginx configuration of docs/how-to/run-a-shared-task.md, unchanged."""
+"""The systemd unit and the nginx configuration of docs/how-to/deploy-the-service.md, unchanged."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from mtloop.client import Client
 from mtloop.core import Proposal
 from mtloop.service.server import listen
 
-PAGE = (Path(__file__).parents[2] / "docs/how-to/run-a-shared-task.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/deploy-the-service.md").read_text(encoding="utf-8")
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 OPENSSL, ANALYZE = shutil.which("openssl"), shutil.which("systemd-analyze")
+pytestmark = pytest.mark.slow  # nginx and systemd are installed by `make install-slow`
 MAIN = """daemon off; pid nginx.pid; error_log stderr; {user}
 events {{}}
 http {{
@@ -35,7 +36,7 @@ scgi_temp_path scgi;
 
 
 def block(language: str) -> str:
-    """The code block of docs/how-to/run-a-shared-task.md in a language. There is one of each."""
+    """The code block of docs/how-to/deploy-the-service.md in a language. There is one of each."""
     (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
     return str(found)
 
@@ -95,7 +96,7 @@ def make_certificate(folder: Path) -> Path:
 
 @contextmanager
 def proxied(folder: Path, certificate: Path, behind: int) -> Iterator[str]:
-    """The nginx server of docs/how-to/run-a-shared-task.md, with a free port and a test certificate."""
+    """The nginx server of docs/how-to/deploy-the-service.md, with a free port and a test certificate."""
     folder.mkdir()
     with listen("127.0.0.1", 0) as probe:
         port = int(probe.getsockname()[1])
