@@ -18,7 +18,6 @@ ROOMS_BY_LIBRARY = {
     "huggingface_hub": {"nmt"},
     "thot": {"smt"},
     "httpx2": {"client"},
-    "plotly": {"report", "service"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "pandas": {"report"},
@@ -101,7 +100,7 @@ def test_a_public_class_name_occurs_once() -> None:
 
 def test_libraries_imported_by_name_stay_in_their_rooms() -> None:
     found = list(imports_by_name())
-    assert {"thot", "plotly", "httpx2"} <= {library for library, _, _ in found}
+    assert {"thot", "matplotlib", "httpx2"} <= {library for library, _, _ in found}
     astray = [(library, str(path)) for library, room, path in found if room not in ROOMS_BY_LIBRARY.get(library, set())]
     assert not astray, f"only these rooms may import them: {ROOMS_BY_LIBRARY}"
 

@@ -40,8 +40,9 @@ class MtloopError(PicklableError):
 class InputError(MtloopError):
     """A file or value from the user is wrong.
 
-    >>> str(InputError("line is empty", path="hyp.txt", line=3))
-    'hyp.txt:3: line is empty'
+    Examples:
+        >>> str(InputError("line is empty", path="hyp.txt", line=3))
+        'hyp.txt:3: line is empty'
     """
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
@@ -56,10 +57,11 @@ class UnknownName(InputError):
     `owner` is the thing that lacks the name, such as "method full"; `path` is the file that contains the name. `hint`
     is added to the end of the message.
 
-    >>> str(UnknownName("metric", "blue", ["bleu", "chrf"]))
-    "there is no metric 'blue'; did you mean 'bleu'? known: bleu, chrf"
-    >>> str(UnknownName("setting", "lr", ["learning_rate"], owner="method full"))
-    "method full has no setting 'lr'; known: learning_rate"
+    Examples:
+        >>> str(UnknownName("metric", "blue", ["bleu", "chrf"]))
+        "there is no metric 'blue'; did you mean 'bleu'? known: bleu, chrf"
+        >>> str(UnknownName("setting", "lr", ["learning_rate"], owner="method full"))
+        "method full has no setting 'lr'; known: learning_rate"
     """
 
     def __init__(
@@ -99,8 +101,8 @@ CPU_HINT = "; without a GPU, first install torch for CPU, which is several GB sm
 def missing_extra(names: Sequence[str], extras: Sequence[str], *, without_torch: bool = False) -> MissingExtra:
     """Return the error about libraries or extras that are not installed, with the command that installs them.
 
-    >>> print(missing_extra(["plotly", "jinja2"], ["report"]))
-    plotly and jinja2 are not installed; run: pip install 'mtloop[report]'
+    >>> print(missing_extra(["matplotlib", "jinja2"], ["report"]))
+    matplotlib and jinja2 are not installed; run: pip install 'mtloop[report]'
     """
     *first, last = names
     subject = f"{', '.join(first)} and {last} are" if first else f"{last} is"

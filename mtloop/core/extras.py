@@ -11,9 +11,9 @@ MAX_NAMED = 3  # missing libraries of an extra; if more are missing, its name is
 EXTRAS: dict[str, tuple[str, ...]] = {
     "nmt": ("torch", "transformers", "safetensors", "huggingface_hub"),
     "smt": ("thot",),
-    "report": ("plotly", "matplotlib", "jinja2"),
+    "report": ("matplotlib", "jinja2"),
     "service": (
-        *("fastapi", "uvicorn", "httptools", "sqlalchemy", "alembic", "aiosqlite", "asyncpg", "jinja2", "plotly"),
+        *("fastapi", "uvicorn", "httptools", "sqlalchemy", "alembic", "aiosqlite", "asyncpg", "jinja2"),
         *("prometheus_client", "pydantic_settings"),
     ),
     "client": ("httpx2",),

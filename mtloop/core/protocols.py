@@ -15,20 +15,28 @@ Stream: TypeAlias = Iterable[tuple[Segment, Truth | None]]
 
 @runtime_checkable
 class Learner(Protocol):
-    """Proposes a translation and learns from the feedback. `propose` does not change the learner."""
+    """Proposes translations and learns from feedback."""
 
-    def propose(self, segment: Segment) -> Proposal: ...
+    def propose(self, segment: Segment) -> Proposal:
+        """Translate a segment. This does not change the learner; what `learn` needs later goes into `memo`."""
+        ...
 
-    def learn(self, proposal: Proposal, feedback: Feedback) -> Learned: ...
+    def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
+        """Learn from the feedback to one of its own proposals, which may come late and in another order."""
+        ...
 
 
 @runtime_checkable
 class Stateful(Protocol):
     """A learner whose state can be saved to a folder and loaded again without any loss."""
 
-    def save(self, folder: Path) -> None: ...
+    def save(self, folder: Path) -> None:
+        """Write the state into an existing folder."""
+        ...
 
-    def load(self, folder: Path) -> None: ...
+    def load(self, folder: Path) -> None:
+        """Replace the state by the saved one."""
+        ...
 
 
 @runtime_checkable
@@ -42,7 +50,9 @@ class Interactive(Protocol):
 class SupportsForget(Protocol):
     """A learner that can undo one lesson in place; `forget` returns False if it cannot undo that lesson."""
 
-    def forget(self, index: int) -> bool: ...
+    def forget(self, index: int) -> bool:
+        """Undo the lesson with this number; return False if that is not possible."""
+        ...
 
 
 @runtime_checkable
@@ -50,35 +60,45 @@ class DeclaresFeedback(Protocol):
     """A learner that lists the kinds of feedback it learns from; an empty tuple means that it never learns."""
 
     @property
-    def learns_from(self) -> tuple[type[Feedback], ...]: ...
+    def learns_from(self) -> tuple[type[Feedback], ...]:
+        """`PostEdit`, `Scores`, `Preference` or `Reward`; several are possible."""
+        ...
 
 
 @runtime_checkable
 class RecallsCorrections(Protocol):
     """A learner that finds the corrections most similar to a source, the most similar first; None: it keeps none."""
 
-    def similar_corrections(self, source: str) -> Sequence[SimilarCorrection] | None: ...
+    def similar_corrections(self, source: str) -> Sequence[SimilarCorrection] | None:
+        """Return the corrections most similar to the source, the most similar first."""
+        ...
 
 
 @runtime_checkable
 class WritesDelta(Protocol):
     """A learner that writes everything it learned to one file."""
 
-    def write_delta(self, path: Path) -> None: ...
+    def write_delta(self, path: Path) -> None:
+        """Write everything that was learned."""
+        ...
 
 
 @runtime_checkable
 class Closable(Protocol):
     """A learner that uses something which must be released at the end, such as a running program."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release it. The learner is not used afterwards."""
+        ...
 
 
 @runtime_checkable
 class Judge(Protocol):
     """Returns feedback for a proposal, or None if it has none."""
 
-    def __call__(self, proposal: Proposal, truth: Truth | None) -> Feedback | None: ...
+    def __call__(self, proposal: Proposal, truth: Truth | None) -> Feedback | None:
+        """Return the feedback for a proposal. `truth` holds the references, if the stream has them."""
+        ...
 
 
 @runtime_checkable

@@ -13,7 +13,13 @@ Fields: TypeAlias = Mapping[str, JSON]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One source sentence: everything that a learner may see. It never contains a reference."""
+    """One source sentence: everything that a learner may see. It never contains a reference.
+
+    Attributes:
+        id: Unique in the stream.
+        source: The text to translate.
+        context: Further fields, such as `document`.
+    """
 
     id: str
     source: str
@@ -39,6 +45,16 @@ class Proposal:
 
     The proposal carries everything that `learn` needs later (the probability of a draw, a sampling seed) in `memo`
     and its other fields. The learner keeps none of it, so feedback may arrive late, out of order or after a restart.
+
+    Attributes:
+        segment: The segment that was given to `propose`.
+        text: The translation.
+        system: The name of the system that a policy chose.
+        probability: The probability of that choice (None: it was not random).
+        weights: The values by which the policy ranked the systems.
+        candidates: Other translations.
+        prefix: The beginning of the translation that the translator typed.
+        memo: JSON fields of the learner's own.
     """
 
     segment: Segment
@@ -100,7 +116,13 @@ def feedback_words(kind: type[Feedback]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The result of `learn`: the number of updates, the reason for a rejection (else None), and further details."""
+    """The result of `learn`.
+
+    Attributes:
+        updates: Number of updates.
+        rejected: Why nothing was learned (None: something was).
+        info: Further JSON fields, such as `perplexity`.
+    """
 
     updates: int = 0
     rejected: str | None = None

@@ -62,7 +62,6 @@ def check(out: Path, pictures: Sequence[str] = ()) -> None:
     if unknown := set(pictures).difference(PICTURES):
         raise InputError(f"unknown picture format: {', '.join(sorted(unknown))}; known: {', '.join(PICTURES)}")
     need("jinja2", "report")
-    need("plotly", "report")
     if pictures:
         need("matplotlib", "report")
 

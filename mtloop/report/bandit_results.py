@@ -92,7 +92,7 @@ class BanditResults(ExperimentResult):
 
     @cached_property
     def table(self) -> Table:
-        """Table 3, with additional columns for the numbers that the paper shows only in figures."""
+        """The cumulative rewards, as in Table 3 of the 2017 paper, with columns for what it shows in figures only."""
         rows = [self._row(name) for name in self.systems]
         headers = ["method", "cumulative reward", "mean", "against static", "95 % interval", "paper", "regret"]
         headers += ["held-out first", "last", "worst"] if self.checkpoints else []
@@ -153,7 +153,7 @@ class BanditResults(ExperimentResult):
         return plot(self.charts())
 
     def charts(self) -> list[Chart]:
-        """Return Figure 1 and, if there are checkpoints, Figures 3a and 3b."""
+        """Return Figure 1 of the 2017 paper and, if there are checkpoints, Figures 3a and 3b."""
         charts = [self._regret_chart()]
         if self.checkpoints:
             bleu = corpus_bleu(self.language)

@@ -1,4 +1,4 @@
-"""Charts as plain data, independent of the plotting library; both plotly and matplotlib draw them."""
+"""Charts as plain data, independent of what draws them: matplotlib, or the script of a page."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Literal
 
 from mtloop.metrics.base import Array
 
-Mode = Literal["line", "points"]
+Mode = Literal["line", "points", "line and points"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """`unit` names one value; `range` is shown initially; without `ticks` the plotting library chooses them."""
+    """`unit` names one value; `range` is shown initially; without `ticks` the drawing chooses them."""
 
     title: str
     unit: str = ""
@@ -31,9 +31,10 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One curve or set of points; NaN in `y` is a gap. `style_number` is the system's number in the palette.
+    """One curve or set of points; `x` ascends, NaN in `y` is a gap.
 
-    `note` is added to the name in the legend. A series with `in_legend=False` is not in the legend.
+    `style_number` is the system's number in the palette. `note` is added to the name in the legend.
+    A series with `in_legend=False` is not in the legend.
     """
 
     name: str

@@ -67,10 +67,9 @@ def _draw_series(axes: Axes, series: Series) -> Any:
     colour = LIGHT[style.shade]
     if series.band is not None:
         axes.fill_between(series.x, series.band.low, series.band.high, color=colour, alpha=0.15, linewidth=0)
-    if series.mode == "points":
-        marker = _SYMBOLS.get(style.symbol, "v")
-        return axes.plot(series.x, series.y, linestyle="none", marker=marker, markersize=4, color=colour)[0]
-    return axes.plot(series.x, series.y, linestyle=_DASHES[style.dash], linewidth=1.6, color=colour)[0]
+    marker = "" if series.mode == "line" else _SYMBOLS.get(style.symbol, "v")
+    dash = "none" if series.mode == "points" else _DASHES[style.dash]
+    return axes.plot(series.x, series.y, linestyle=dash, linewidth=1.6, marker=marker, markersize=4, color=colour)[0]
 
 
 def _set_axis(axes: Axes, side: Literal["x", "y"], axis: Axis) -> None:

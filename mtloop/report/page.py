@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
 from typing import Any
 
+from mtloop.core.types import JSON
 from mtloop.metrics.evaluation import Evaluation, SystemResult
-from mtloop.report import plotly_charts
+from mtloop.report.chart_assets import chart_script, chart_style, report_asset
+from mtloop.report.drawing_data import drawing_data
 from mtloop.report.evaluation_charts import MAX_SHADED_SYSTEMS, Charts, style_numbers
 from mtloop.report.learning_curves import LearningCurves
 from mtloop.report.page_tables import page_scores, page_slopes, signatures
-from mtloop.report.palette import css
 from mtloop.report.segments import segment_data
 from mtloop.report.short_streams import short_stream_note
-from mtloop.report.templating import render
+from mtloop.report.templating import JSON_SETTINGS, render
 from mtloop.report.verdict import verdict
 
-SCRIPTS = ("charts.js", "diff.js", "cards.js", "segments.js")
-VERSIONS = ("mtloop", "numpy", "sacrebleu", "sacremoses", "plotly")
+SEGMENT_SCRIPTS = ("diff.js", "cards.js", "segments.js")
+VERSIONS = ("mtloop", "numpy", "sacrebleu", "sacremoses")
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ class Page:
             "charts": self.charts,
             "systems": style_numbers(self.evaluation),
             "max_key": MAX_SHADED_SYSTEMS,
-            "figures": {chart.name: plotly_charts.figure(chart) for chart in self.charts},
-            "segments": segment_data(self.evaluation),
+            "figures": {chart.name: drawing_data(chart) for chart in self.charts},
+            "segments": _compressed(segment_data(self.evaluation)),
         }
 
     def _extent(self) -> str:
@@ -79,13 +81,9 @@ class Page:
 
 def _scripts() -> dict[str, str]:
     """Return the style and the scripts, and the policy that allows them."""
-    plotly, own = plotly_charts.library(), "\n".join(map(_asset, SCRIPTS))
-    return {
-        "policy": _content_security_policy([plotly, own]),
-        "style": css() + _asset("report.css"),
-        "plotly": plotly,
-        "script": own,
-    }
+    script = "\n".join([chart_script(), *map(report_asset, SEGMENT_SCRIPTS)])
+    style = chart_style() + report_asset("report.css")
+    return {"policy": _content_security_policy(script, style), "script": script, "style": style}
 
 
 def _count(number: int, noun: str) -> str:
@@ -101,12 +99,16 @@ def _versions() -> Iterator[str]:
             continue
 
 
-def _content_security_policy(scripts: Iterable[str]) -> str:
-    """Return a policy that lets the browser run only these scripts and load nothing."""
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+def _content_security_policy(script: str, style: str) -> str:
+    """Return a policy that lets the browser use only this script and this style sheet, and load nothing."""
+    return f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:"
 
 
-def _asset(name: str) -> str:
-    return (files("mtloop.report") / "assets" / name).read_text(encoding="utf-8")
+def _compressed(data: JSON) -> str:
+    """Return JSON, compressed, as base64 text. The texts of a long stream take a third of the space."""
+    text = json.dumps(data, **JSON_SETTINGS)
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

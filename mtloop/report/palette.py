@@ -36,9 +36,11 @@ def series_style(number: int) -> SeriesStyle:
 
 
 def css() -> str:
-    """Return the colours as CSS custom properties for light and dark mode."""
+    """Return the colours as CSS custom properties for light and dark mode, and a class for each: `series-1`."""
     dark = f":root {{ {_properties(DARK)} }}"
-    return f":root {{ {_properties(LIGHT)} }}\n@media screen and (prefers-color-scheme: dark) {{ {dark} }}\n"
+    light = f":root {{ {_properties(LIGHT)} }}\n@media screen and (prefers-color-scheme: dark) {{ {dark} }}\n"
+    classes = (f".series-{number} {{ --colour: var(--series-{number}); }}\n" for number in range(len(LIGHT)))
+    return light + "".join(classes)
 
 
 def _properties(colours: tuple[str, ...]) -> str:

@@ -11,7 +11,6 @@ from mtloop.report.chart import Chart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from plotly.graph_objects import Figure as PlotlyFigure
 
 SUFFIXES = (".png", ".svg")
 
@@ -40,12 +39,6 @@ class Picture:
         from mtloop.report.matplotlib_charts import draw
 
         return draw(self.chart)
-
-    def interactive(self) -> PlotlyFigure:
-        """Return the chart as a figure of plotly, for zooming and reading values; needs plotly."""
-        from mtloop.report.plotly_charts import interactive
-
-        return interactive(self.chart)
 
     def _repr_png_(self) -> bytes:
         from mtloop.report.matplotlib_charts import png

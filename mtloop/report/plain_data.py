@@ -15,7 +15,7 @@ from mtloop.report.chart import Axis, Band, Chart, Series
 from mtloop.report.evaluation_charts import thinned_indices
 from mtloop.report.table import Table
 
-MAX_POINTS = 200  # points of one curve
+MIN_POINTS, MAX_POINTS = 50, 200  # points of one curve
 MAX_ALL_POINTS = 14_000  # points of all curves of a file: about 170 kB
 DIGITS = 5  # significant digits of a point; a cell of a record has two more
 
@@ -36,14 +36,10 @@ def table_from_json(content: Mapping[str, Any]) -> Table:
     return Table(**content)
 
 
-def points_per_curve(charts: Sequence[Chart]) -> int:
-    """Return how many points each curve may have, so that the file stays small.
-
-    >>> points_per_curve([])
-    200
-    """
-    curves = sum(3 if series.band else 1 for chart in charts for series in chart.series)
-    return min(MAX_POINTS, max(50, MAX_ALL_POINTS // max(curves, 1)))
+def points_per_curve(chart: Chart, charts: int = 1) -> int:
+    """Return how many points each curve of one of so many charts may have, so that the file stays small."""
+    curves = sum(3 if series.band else 1 for series in chart.series)
+    return min(MAX_POINTS, max(MIN_POINTS, MAX_ALL_POINTS // max(curves * charts, 1)))
 
 
 def chart_to_json(chart: Chart, points: int = MAX_POINTS) -> dict[str, JSON]:

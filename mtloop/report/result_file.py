@@ -71,8 +71,8 @@ class ResultFile:
     charts: Mapping[str, Chart]
 
     def to_json(self) -> dict[str, JSON]:
-        origin, charts = self.origin, list(self.charts.values())
-        points = points_per_curve(charts)
+        origin, count = self.origin, len(self.charts)
+        points = {name: points_per_curve(chart, count) for name, chart in self.charts.items()}
         return {
             "format": FORMAT,
             "experiment": origin.experiment,
@@ -82,7 +82,7 @@ class ResultFile:
             "settings": plain_settings(dict(origin.settings)),
             "seed": dict(origin.seed),
             "tables": {name: table_to_json(table) for name, table in self.tables.items()},
-            "charts": {name: chart_to_json(chart, points) for name, chart in self.charts.items()},
+            "charts": {name: chart_to_json(chart, points[name]) for name, chart in self.charts.items()},
         }
 
     @classmethod

@@ -23,12 +23,15 @@ def interval_table(results: Sequence[PolicyResult]) -> Table:
     """
     first, runs = results[0], results[0].runs
     resampled = f"{runs} runs, {RESAMPLES} bootstrap resamples, seed {SEED}"
-    notes = [f"in brackets: 95 % intervals over the shuffles ({resampled}); a run that never settles counts as all"]
+    notes = [
+        f"in brackets: 95 % intervals over the runs ({resampled})",
+        "a run that never settles counts as all ratings; differences are those of the medians within the tie",
+    ]
     return Table(
-        headers=["policy", "to settle exactly", "to settle within tie", f"minus {first.policy}"],
+        headers=["policy", "to settle exactly", "to settle within tie", f"difference from {first.policy}"],
         cells=[_cells(result, first) for result in results],
         records=[_record(result, first) for result in results],
-        notes=[*notes, f"minus {first.policy}: difference of the medians to settle within the tie"],
+        notes=notes,
     )
 
 

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from mtloop.report.palette import series_style
 from mtloop.report.sentences import SystemName
 
-JSON_SETTINGS = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
+JSON_SETTINGS: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
 
 
 def render(template: str, **values: Any) -> str:

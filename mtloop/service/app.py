@@ -21,14 +21,20 @@ from mtloop.service.fast_routes import FastRoutesMiddleware
 from mtloop.service.http import ProblemBody
 from mtloop.service.middleware import RequestMiddleware
 from mtloop.service.pages import routes as page_routes
-from mtloop.service.problems import DATABASE_UNAVAILABLE, NOT_FOUND, Problem, ProblemError, invalid_request
+from mtloop.service.problems import (
+    DATABASE_UNAVAILABLE,
+    INTERNAL_ERROR,
+    NOT_FOUND,
+    Problem,
+    ProblemError,
+    invalid_request,
+)
 from mtloop.service.settings import Settings
 from mtloop.service.state import Service
 from mtloop.service.storage import Storage
 from mtloop.service.tasks import result_routes, run_routes, task_routes
 from mtloop.service.telemetry import LOGGER, ServiceMetrics, log_to_stderr
 
-INTERNAL_ERROR = Problem(500, "internal-error", "Internal error", "The server failed. The error is in its log.")
 START_TIMEOUT = 30  # seconds to wait for the database at start
 
 

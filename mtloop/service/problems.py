@@ -71,6 +71,7 @@ RESULTS_HIDDEN = Problem(
 )
 TOO_LARGE = Problem(413, "too-large", "Too large", "The request or the translation is larger than this task allows.")
 WRONG_CONTENT_TYPE = Problem(415, "wrong-content-type", "Wrong content type", "Send the body as application/json.")
+INTERNAL_ERROR = Problem(500, "internal-error", "Internal error", "The server failed. The error is in its log.")
 DATABASE_UNAVAILABLE = Problem(
     503,
     "database-unavailable",

@@ -33,8 +33,7 @@ CASES = [  # one quick case for each extra
     slow("safetensors", "nmt", f"run {RUN} --method lora"),
     ("thot", "smt", f"run {RUN} --method smt-adapting --model smt"),
     slow("torch", "nmt", f"{COMPARE} --methods copy-source,full"),
-    ("plotly", "report", f"{COMPARE} --methods copy-source"),
-    slow("jinja2", "report", f"{COMPARE} --methods copy-source"),
+    ("jinja2", "report", f"{COMPARE} --methods copy-source"),
     slow("torch", "nmt", f"{BANDIT},nmt-el"),
     slow("thot", "smt", f"{BANDIT},smt-el-cv --smt-model smt"),
     slow("matplotlib", "report", BANDIT),
@@ -44,9 +43,9 @@ CASES = [  # one quick case for each extra
     ("optuna", "tune", TUNE),
     slow("torch", "nmt", TUNE),
     slow("torch", "nmt", "translate"),
-    slow("plotly", "report", "demo --out out --recorded"),
+    slow("jinja2", "report", "demo --out out --recorded"),
     slow("jinja2", "report", "demo --out out"),
-    slow("plotly", "report", "report --ref ref.txt --hyp hyp.txt --out out/report.html"),
+    slow("jinja2", "report", "report --ref ref.txt --hyp hyp.txt --out out/report.html"),
     slow("matplotlib", "report", "report --ref ref.txt --hyp hyp.txt --pictures png --out out/report.html"),
     slow("matplotlib", "report", "select --ratings ratings.tsv --out out"),
     slow("torch", "nmt", "train --data data.tsv --steps 3 --out out"),
@@ -96,7 +95,7 @@ def test_a_missing_package_is_named_before_any_file_is_written(
     "command", ["serve", "train", *map(slow, ("task create", "join", "tune", "model choose", "report"))]
 )
 def test_help_needs_no_extra(command: str, folder: Path) -> None:
-    done = run_without("fastapi,sqlalchemy,torch,thot,plotly,optuna,httpx2", f"{command} --help", folder)
+    done = run_without("fastapi,sqlalchemy,torch,thot,jinja2,optuna,httpx2", f"{command} --help", folder)
     assert (done.returncode, done.stderr) == (0, "")
 
 

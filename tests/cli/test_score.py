@@ -315,7 +315,7 @@ BLOCK_TORCH = """
 import sys
 class Block:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"torch", "transformers", "plotly", "matplotlib", "fastapi", "ray"}:
+        if name.split(".")[0] in {"torch", "transformers", "jinja2", "matplotlib", "fastapi", "ray"}:
             raise ImportError(name)
 sys.meta_path.insert(0, Block())
 from mtloop.cli import main
@@ -341,7 +341,7 @@ def test_a_report_without_its_extra_names_the_extra(files: Path) -> None:
 def test_help_loads_nothing_heavy() -> None:
     """Slow imports must not happen before a command runs."""
     code = "import sys; from mtloop.cli import main\ntry: main(['score', '--help'])\nexcept SystemExit: pass\n"
-    code += "print([m for m in ('numpy', 'sacrebleu', 'lxml', 'torch', 'plotly', 'sacremoses', 'tabulate') if m in sys.modules])"
+    code += "print([m for m in ('numpy', 'sacrebleu', 'lxml', 'torch', 'jinja2', 'sacremoses', 'tabulate') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1] == "[]"
 

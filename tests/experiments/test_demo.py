@@ -8,7 +8,7 @@ from mtloop.experiments.demo import METRICS, demo
 
 
 def test_the_recorded_systems_are_scored_and_reported(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
     result = demo(tmp_path / "demo", recorded=True)
     assert (result.report, result.report.is_file()) == (tmp_path / "demo" / "report.html", True)
     frame = result.to_pandas().set_index("system")
@@ -22,7 +22,7 @@ def test_the_recorded_systems_are_scored_and_reported(tmp_path: Path) -> None:
 def test_without_torch_the_demo_says_that_it_shows_recorded_outputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
     monkeypatch.setattr("mtloop.experiments.demo.find_spec", lambda name: None if name == "torch" else True)
     result = demo(tmp_path / "demo")
     assert result.note == "These are recorded outputs of the embedded model, because torch is not installed."

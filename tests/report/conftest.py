@@ -78,7 +78,7 @@ class ObservedPage:
 
     def open(self, path: Path) -> Page:
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("[data-chart] svg.main-svg")
+        self.page.wait_for_selector("[data-chart] svg .axis-line")
         self.page.wait_for_selector("article")
         return self.page
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.report_samples import HOSTILE, sample_chart, stream
+from helpers.report_samples import sample_chart, stream
 from lxml import html
 
 from mtloop.core.errors import InputError, MissingExtra, UnknownName
@@ -49,18 +49,6 @@ def test_a_picture_is_equal_to_the_saved_file(tmp_path: Path) -> None:
     assert picture._repr_png_() == picture.save(tmp_path / "chart.png").read_bytes()
     (legend,) = picture.figure().legends
     assert not legend.get_texts()[0].get_parse_math()
-
-
-def test_an_interactive_figure_has_colours_and_a_legend() -> None:
-    figure = Picture(sample_chart(HOSTILE, points=True)).interactive()
-    low, high, line, points = figure.data
-    assert [trace.showlegend for trace in figure.data] == [False, False, True, True]
-    assert {low.legendgroup, high.legendgroup, line.legendgroup} == {HOSTILE}
-    assert line.line.color == "#0072b2"
-    assert high.fillcolor == "#0072b22e"
-    assert points.marker.color == "#d55e00"
-    assert figure.layout.title.text == "Title"
-    assert "<script" not in line.name
 
 
 def test_nothing_to_plot_is_an_error() -> None:

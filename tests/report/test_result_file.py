@@ -53,7 +53,7 @@ def test_long_curves_are_thinned_and_gaps_remain() -> None:
     again = chart_from_json(chart_to_json(Chart("c", "", Axis(""), Axis(""), (gap,))))
     assert np.isnan(again.series[0].y[0])
     assert again.series[0].y[1] == 0.12346
-    assert points_per_curve([chart(band=True)] * 50) < points_per_curve([chart()]) == MAX_POINTS
+    assert points_per_curve(chart(band=True), 50) < points_per_curve(chart(), 50) == MAX_POINTS
 
 
 @pytest.mark.parametrize(("text", "problem"), [("{", "is not JSON"), ("[]", "format 1"), ('{"format": 9}', "format 1")])

@@ -93,4 +93,4 @@ def test_importing_tables_and_results_loads_no_large_library() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
     assert "mtloop.report.table" in loaded
-    assert not loaded & {"numpy", "pandas", "plotly", "matplotlib", "jinja2", "tabulate", "sacrebleu"}
+    assert not loaded & {"numpy", "pandas", "matplotlib", "jinja2", "tabulate", "sacrebleu"}

@@ -1,4 +1,4 @@
-"""Runs the shell and Python blocks of docs/how-to/take-part-in-a-task.md and of README's shared task, in their order."""
+"""Run the shell and Python blocks of the pages about shared tasks, in their order: how-to, tutorial, README."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```(sh|python)(?: title=(\S+))?\n(.*?)```", re.DOTALL)
+PRINTED = re.compile(r"```text\n(.*?)```", re.DOTALL)
 
 
 def script(page: str) -> Iterator[str]:
@@ -62,8 +63,17 @@ def test_all_commands_of_the_client_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+@pytest.mark.slow
+def test_all_commands_of_the_first_shared_task(tmp_path: Path) -> None:
+    page = (ROOT / "docs/tutorials/first-shared-task.md").read_text(encoding="utf-8")
+    output = run(page, tmp_path)
+    for expected in PRINTED.findall(page):
+        assert re.search(".*".join(map(re.escape, expected.strip().split("..."))), output, re.DOTALL), output
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_shared_task_of_the_readme(tmp_path: Path) -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    output = run(page[page.index("## A shared task") : page.index("## The same in Python")], tmp_path)
+    output = run(page.partition("## A shared task")[2].partition("\n## ")[0], tmp_path)
     assert '"source":"open the drawer"' in output
     assert '"reward":1.0,"next":{' in output

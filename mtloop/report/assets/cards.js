@@ -1,4 +1,6 @@
-const data = JSON.parse(document.getElementById("segment-data").textContent);
+// The segments are compressed JSON in base64.
+const packed = Uint8Array.from(atob(document.getElementById("segment-data").textContent), (character) => character.charCodeAt(0));
+const data = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 const { systems, metrics } = data;
 const baseline = systems.find((system) => system.name === data.baseline);
 const LONG_TEXT = 1500; // characters; longer texts scroll in a box
@@ -63,9 +65,7 @@ function text(string, ...parts) {
 }
 
 function swatch(system) {
-  const node = element("span", `swatch ${system.dash}`);
-  node.style.setProperty("--colour", `var(--series-${system.shade})`);
-  return node;
+  return element("span", `swatch series-${system.shade} ${system.dash}`);
 }
 
 // The output, with the edits that turn it into the reference, or with the edits that turn the baseline's output into it.

@@ -15,23 +15,23 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from mtloop import __version__
-from mtloop.core.errors import need
 from mtloop.core.types import Score
+from mtloop.report.chart_assets import chart_script, chart_style
+from mtloop.report.palette import series_style
 from mtloop.service.accounts.models import Participant
 
 FOLDER = Path(__file__).parent / "assets"
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-PLOTLY = "plotly.js"
+CHART_ASSETS = {"charts.js": chart_script, "charts.css": chart_style}  # the report uses the same
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def security_policy(nonce: str) -> str:
-    """The content security policy: our own files, inline code with the nonce, and style attributes for plotly."""
+    """The content security policy: our own files, and inline data with the nonce."""
     parts = {
         "default-src": "'none'",
         "script-src": f"'self' 'nonce-{nonce}'",
-        "style-src": f"'self' 'nonce-{nonce}'",
-        "style-src-attr": "'unsafe-inline'",
+        "style-src": "'self'",
         "img-src": "'self' data: blob:",
         "connect-src": "'self'",
         "form-action": "'self'",
@@ -61,9 +61,9 @@ def fragment(name: str, if_none_match: str, **context: Any) -> Response:
 
 @lru_cache(maxsize=16)
 def asset(name: str) -> bytes | None:
-    """The content of a style sheet or script, or None. plotly.js comes from its Python package."""
-    if name == PLOTLY:
-        return str(need("plotly.offline", "service").get_plotlyjs()).encode()
+    """The content of a style sheet or script, or None."""
+    if name in CHART_ASSETS:
+        return CHART_ASSETS[name]().encode()
     path = FOLDER / name
     return path.read_bytes() if name in _asset_names() else None
 
@@ -87,7 +87,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"asset_url": asset_url}
+    environment.globals |= {"asset_url": asset_url, "series_style": series_style}
     environment.filters |= {"number": _number, "signed": _signed, "ago": _ago, "data": _data}
     return environment
 

@@ -9,10 +9,12 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
+from mtloop.report.drawing_data import drawing_data
 from mtloop.service.accounts.keys import MAX_KEY_LENGTH, hash_key, new_token
 from mtloop.service.accounts.models import Participant
 from mtloop.service.http import read_raw
 from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
+from mtloop.service.pages.run_charts import run_charts
 from mtloop.service.problems import NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
 from mtloop.service.tasks.leaderboard import leaderboard
@@ -110,7 +112,8 @@ async def show_run(token: str, request: Request) -> Response:
         return page("missing.html", who, 404)
     progress, _ = await here.storage.tasks.progress([run.id])
     shown = await curves(here, run, task) if task.shows_results or who.organiser else None
-    return page("run.html", who, run=run, task=task, progress=progress[run.id], passes=shown)
+    figures = {chart.name: drawing_data(chart) for chart in run_charts(shown or [], task)}
+    return page("run.html", who, run=run, task=task, progress=progress[run.id], passes=shown, figures=figures)
 
 
 @router.get("/organiser")

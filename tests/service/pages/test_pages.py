@@ -180,16 +180,26 @@ def test_run_charts_have_logarithmic_axes(visit: Callable[..., Visitor], site: S
     visitor = visit()
     page = visitor.sign_in("team-a")
     page.get_by_role("link", name="EL, annealed").click()
-    plots = page.locator("[data-plot]")
+    plots = page.locator("[data-chart]")
     expect(plots).to_have_count(4)
     for number in range(4):
-        expect(plots.nth(number).locator(".scatterlayer .trace")).to_have_count(2)
+        expect(plots.nth(number).locator("svg .curve")).to_have_count(2)
     screenshot(page, "run")
-    kinds = plots.evaluate_all("(all) => all.map((plot) => plot._fullLayout.xaxis.type)")
-    assert kinds == ["log", "log", "linear", "linear"]
-    regret = page.locator("[data-plot=regret]").evaluate("(plot) => plot.data[0].y")
-    assert regret[-1] < regret[0]
+    ticks = [plots.nth(number).locator(".x-tick").all_text_contents() for number in range(4)]
+    assert ticks == [["1", "2", "5", "10", "20"]] * 2 + [["1", "2", "3"]] * 2
+    first, last = regret_at(page, "Home"), regret_at(page, "End")
+    assert last < first
+    page.get_by_role("button", name="pass 2").click()
+    for number in range(4):
+        expect(plots.nth(number).locator("svg .curve")).to_have_count(1)
     visitor.check_no_errors()
+
+
+def regret_at(page: Page, key: str) -> float:
+    """Read the first pass's regret at one end of the chart, by keyboard."""
+    chart = page.locator("[data-chart=regret]")
+    chart.locator("svg").press(key)
+    return float(chart.locator(".reading .value").first.inner_text())
 
 
 def test_runs_of_others_and_the_organisers_page_are_not_found(visit: Callable[..., Visitor], site: Site) -> None:
@@ -233,14 +243,14 @@ def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, s
     visitor = visit(color_scheme=scheme)
     page = visitor.sign_in("team-a")
     visitor.go(f"/runs/{site.run}")
-    page.locator("[data-plot=reward] .xtick text").first.wait_for()
+    page.locator("[data-chart=reward] .x-tick").first.wait_for()
     screenshot(page, f"run-{scheme}")
     background = colour(page, "body", "backgroundColor")
     pairs = [(colour(page, one), background) for one in ("body", ".lead", "a", ".note", "thead th", "footer p")]
-    pairs.append((colour(page, "[data-plot] .xtick text", "fill"), background))
+    pairs.append((colour(page, "[data-chart] .x-tick", "fill"), background))
     pairs.append((colour(page, "button"), colour(page, "button", "backgroundColor")))
     assert min(page.evaluate(CONTRAST, list(pair)) for pair in pairs) >= 4.5
-    line = colour(page, "[data-plot=reward] .scatterlayer .trace path.js-line", "stroke")
+    line = colour(page, "[data-chart=reward] .curve", "stroke")
     assert page.evaluate(CONTRAST, [line, background]) >= 3
     screenshot(visitor.go("/tasks/dev"), f"leaderboard-{scheme}")
 
