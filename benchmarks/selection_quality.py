@@ -1,4 +1,4 @@
-"""Measure how well policies find the best systems on human scores of WMT: the tables of docs/results/selection-wmt.md.
+"""Measure how well policies find the best systems on human scores: docs/results/selection-{wmt,effort}.md.
 
     python benchmarks/selection_quality.py tables HUMAN > tables.md
     python benchmarks/selection_quality.py effort HUMAN [--seed 1 --runs 30 --gold mean --scores z --picture effort.png]

@@ -10,13 +10,27 @@ from pathlib import Path
 
 import click
 import pytest
+from helpers.console import run_console
+from helpers.prose import FENCE, paragraphs, sentences
 
 from mtloop.cli import COMMANDS, cli
 from mtloop.metrics.registry import METRICS, PATTERNS
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md")])
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+MAX_SENTENCES = 4  # of a paragraph
+RESULTS = sorted(set(DOCS.glob("results/*.md")) - {DOCS / "results/index.md", DOCS / "results/benchmarks.md"})
+ORIGIN = {
+    name: re.compile(rf"^\| *{name} *\|(.*)\|\s*$", re.M) for name in ("Date", "Commit", "Data", "Command", "Seed")
+}
+MEASURED = re.compile(r"[+−-]\d+(?:\.\d+)? ?%|\b\d+\.\d+ ?%|\b(?:BLEU|TER|chrF)\b (?:is|was|of|rises?|falls?) \d")
+FOREIGN = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"(?:https?:)?//", re.I)
+
+
+def relative(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def examples(page: Path) -> list[tuple[str, str]]:
@@ -37,17 +51,8 @@ def matches(expected: str, got: str) -> bool:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.name)
 def test_console_examples(page: Path, tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command, expected in examples(page):
-        run = subprocess.run(
-            ["bash", "-c", command],
-            cwd=tmp_path,
-            env=os.environ | {"PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        output = run.stdout + run.stderr
+        output = run_console(command, tmp_path)
         assert not expected or matches(expected, output), f"{page.name}: {command}\n{output}"
 
 
@@ -57,18 +62,73 @@ def test_every_link_between_pages_has_a_target() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_command_reference_is_the_help_text() -> None:
-    """docs/reference/cli.md is generated: run `python scripts/cli_reference.py` after changing an option."""
-    command = [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "-"]
-    expected = subprocess.run(command, capture_output=True, check=True).stdout.decode()
-    assert (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8") == expected
+@pytest.mark.parametrize(
+    ("paragraph", "count"),
+    [
+        ("One. Two! Three? mtloop ends here", 4),
+        ("See e.g. `a. b.` in version 2.6.0 (Bertoldi et al. 2012), cli.md and so on ... here.", 1),
+        ("It costs 0.5. *Really.* (So it is.) [A link. With a stop](page.md).", 5),
+    ],
+)
+def test_sentences_are_counted(paragraph: str, count: int) -> None:
+    assert sentences(paragraph) == count
 
 
-def test_the_method_reference_is_the_registry() -> None:
-    """docs/reference/methods.md is generated: run `python scripts/method_reference.py` after changing a method."""
-    command = [sys.executable, str(ROOT / "scripts" / "method_reference.py"), "-"]
-    expected = subprocess.run(command, capture_output=True, check=True).stdout.decode()
-    assert (ROOT / "docs/reference/methods.md").read_text(encoding="utf-8") == expected
+def test_list_items_and_cells_are_paragraphs() -> None:
+    prose, table = "One.\nTwo since\n2017. Three.\n\n- a\n  b\n- c\n", "| d | e |\n|---|---|\n| f | g |\n"
+    page = f"# A. B.\n\n{prose}\n{table}```sh\nh. i.\n```\n"
+    assert list(paragraphs(page)) == ["One. Two since 2017. Three.", "a b", "c", "d", "e", "f", "g"]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=relative)
+def test_a_paragraph_has_at_most_four_sentences(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    long = [paragraph for paragraph in paragraphs(text) if sentences(paragraph) > MAX_SENTENCES]
+    assert not long, "\n\n".join(f"{sentences(one)} sentences: {one}" for one in long)
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=relative)
+def test_a_results_page_says_where_its_numbers_come_from(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    origins = {name: row.findall(text) for name, row in ORIGIN.items()}
+    assert all(origins.values()), f"rows are missing: {[name for name, rows in origins.items() if not rows]}"
+    assert len({len(rows) for rows in origins.values()}) == 1, "a table lacks one of the rows"
+    assert all(row.strip() for rows in origins.values() for row in rows), "a row is empty"
+    for commit in origins["Commit"]:
+        assert re.search(r"\b[0-9a-f]{7,40}\b", commit), commit
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "results"], ids=relative)
+def test_measured_numbers_are_on_the_results_pages(page: Path) -> None:
+    prose = re.sub(r"`[^`]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+    found = [match.group() for match in MEASURED.finditer(prose)]
+    assert not found or page.name == "CHANGELOG.md", found
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = set(re.findall(r"[\w/-]+\.md$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M))
+    assert listed == {page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md")}
+
+
+def test_the_site_builds_without_a_warning_and_asks_no_other_host(tmp_path: Path) -> None:
+    """The same as `make docs`. The page that fails is in the output."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    pages = sorted(tmp_path.glob("**/*.html"))
+    assert len(pages) > len(list(DOCS.glob("**/*.md")))
+    assert not [page.name for page in pages if FOREIGN.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("name", ["cli", "method", "problem"])
+def test_a_generated_reference_is_up_to_date(name: str) -> None:
+    """Run the script after changing an option, a method, a setting or a problem of the service."""
+    script = ROOT / "scripts" / f"{name}_reference.py"
+    page = DOCS / "reference" / {"cli": "cli.md", "method": "methods.md", "problem": "problem-codes.md"}[name]
+    expected = subprocess.run([sys.executable, str(script), "-"], capture_output=True, check=True).stdout.decode()
+    assert page.read_text(encoding="utf-8") == expected, f"run: python scripts/{script.name}"
 
 
 def test_every_command_has_an_example_in_its_help() -> None:

@@ -14,7 +14,13 @@ from mtloop.core.types import Feedback, Learned, PostEdit, Proposal, Segment
 def check_learner(
     make: Callable[[], Learner], segments: Sequence[Segment], answer: Callable[[Proposal], Feedback] | None = None
 ) -> None:
-    """Check the whole contract. `make` returns a new learner; `answer` returns its feedback (default: a post-edit)."""
+    """Check the whole contract of a learner; raise AssertionError with a description of the first violation.
+
+    Args:
+        make: Returns a new learner, equal at every call.
+        segments: At least two source sentences.
+        answer: Returns the feedback for a proposal (default: the source as post-edit).
+    """
     answer = answer or (lambda proposal: PostEdit(proposal.segment.source))
     assert isinstance(make(), Learner), "a learner must have the methods propose and learn"
     check_learns_from(make())

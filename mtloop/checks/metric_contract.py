@@ -35,7 +35,13 @@ class AdditiveMetric(Protocol):
 
 
 def check_metric(metric: Metric, steps: Sequence[Step], *, ordered: bool = False) -> None:
-    """Check the whole contract. `ordered`: the metric depends on the order of the segments, as recall does."""
+    """Check the whole contract of a metric; raise AssertionError with a description of the first violation.
+
+    Args:
+        metric: The metric.
+        steps: Steps with translations and references.
+        ordered: Whether the metric depends on the order of the segments, as recall does.
+    """
     check_steps_unchanged(metric, steps)
     check_name_and_signature(metric, steps)
     check_repeatable(metric, steps)

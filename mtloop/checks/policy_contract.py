@@ -15,9 +15,12 @@ SEGMENTS = [Segment(str(number), f"Save file {number}.") for number in range(ROU
 
 
 def check_policy(make: Callable[[], Policy], *, learns: bool = True) -> None:
-    """Check the whole contract. `make` returns a new policy over at least two systems.
+    """Check the whole contract of a policy; raise AssertionError with a description of the first violation.
 
-    `learns`: after enough updates, the policy must rank a system that always scores 1 above those that always score 0.
+    Args:
+        make: Returns a new policy over at least two systems.
+        learns: After enough updates, the policy must rank a system that always scores 1 above those that always
+            score 0.
     """
     assert isinstance(make(), Policy), "a policy must have the methods choose, update, weights and verdict"
     assert len(make().weights()) > 1, "the checks need a policy over at least two systems"

@@ -19,10 +19,13 @@ TRUNCATIONS = 32  # number of lengths at which a file is cut off
 
 
 def check_reader(reader: Read, path: str | Path, expected: Sequence[tuple[str, str]] | None = None) -> None:
-    """Check the whole contract on a valid file.
+    """Check the whole contract of a reader; raise AssertionError with a description of the first violation.
 
-    `reader` takes a path and returns pairs, as `mtloop.data.read` does. `expected` lists the exact sources and targets
-    of the file; include texts that are not in Unicode normal form, to show that the reader changes nothing.
+    Args:
+        reader: Takes a path and returns pairs, as `mtloop.data.read` does.
+        path: A valid file.
+        expected: The exact sources and targets of the file. Include texts that are not in Unicode normal form, to show
+            that the reader changes nothing.
     """
     path = Path(path)
     pairs = list(reader(path))

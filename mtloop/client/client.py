@@ -22,15 +22,20 @@ MAX_CREATE_ATTEMPTS = 10  # for a request that must not be executed twice
 
 
 class Client:
-    """A client of the service at a URL, or behind an `httpx2.Client` (for example a test client of the service).
+    """A client of a task service.
 
     Every request is retried during restarts and rate limits, as long as `retry` allows. No request is executed twice.
-    `timeout` is the time limit of one attempt, in seconds.
 
         with Client("https://tasks.example.org", key) as client:
             task = client.join("dev")
             for step in run(task, learner, task.judge):
                 print(step.feedback)
+
+    Args:
+        service: The URL of the service, or an `httpx2.Client` (for example a test client of the service).
+        key: The API key of the participant.
+        timeout: The time limit of one attempt, in seconds.
+        retry: How long and how often a request is repeated.
     """
 
     def __init__(

@@ -25,9 +25,10 @@ class Refused(ClientError):
 
     `kind` is the problem type of the response without `urn:mtloop:`, empty if the response has no such type.
 
-    >>> refused = Refused(409, "urn:mtloop:already-translated", "Conflict", "this sentence has its reward")
-    >>> refused.status, refused.kind, str(refused)
-    (409, 'already-translated', 'the service refused (409 Conflict): this sentence has its reward')
+    Examples:
+        >>> refused = Refused(409, "urn:mtloop:already-translated", "Conflict", "this sentence has its reward")
+        >>> refused.status, refused.kind, str(refused)
+        (409, 'already-translated', 'the service refused (409 Conflict): this sentence has its reward')
     """
 
     def __init__(self, status: int, kind: str = "", title: str = "", detail: str = "", body: str = "") -> None:

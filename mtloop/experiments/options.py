@@ -10,10 +10,21 @@ from typing import TypedDict
 class ExperimentOptions(TypedDict, total=False):
     """Fields of `Experiment` and how they can be given: what `run`, `compare` and `tune` take.
 
-    `model`: the embedded en-de, a folder, or a Hugging Face name. `columns`: as in "source=A,target=B".
-    `source_lang`, `target_lang` (or `lang`): languages of the data. `shuffle`: random seed (0: keep the order). `skip`,
-    `limit` (0: all), `distinct`: which segments. `schedule`: each, delay:K, blocks:WORDS or blocks:WORDS:unfair.
-    `delta`: a saved adaptation to start from. `beam_size`: 1 is greedy. `config`: a TOML file with these fields.
+    Attributes:
+        model: The embedded `en-de`, a folder, or a Hugging Face name.
+        columns: Column names in the data: `source=A,target=B`.
+        source_lang: Source language of the data.
+        target_lang: Target language of the data.
+        lang: The same as `target_lang`.
+        skip: Number of segments to leave out at the start.
+        limit: Maximum number of segments (0: all).
+        shuffle: Random seed (0: keep the order).
+        distinct: Leave out segments with a source seen before.
+        schedule: When the method learns: `each`, `delay:K`, `blocks:WORDS` or `blocks:WORDS:unfair`.
+        threads: Number of CPU threads.
+        delta: A saved adaptation to start from.
+        beam_size: Number of hypotheses in beam search (1: greedy).
+        config: A TOML file with these fields.
     """
 
     model: str | None
@@ -35,9 +46,22 @@ class ExperimentOptions(TypedDict, total=False):
 class TaskOptions(TypedDict, total=False):
     """Fields of `BanditTask`: what `bandit` takes for a task from a file.
 
-    `held_out`: number of sentences at the end of the data that form a block; it is inserted `blocks` times. `reward`: a
-    metric. `noise`: granularity, variance or skew of the rater. `thumbs`: rewards are 1 from this value on, else 0.
-    `delay`: number of sentences until a reward arrives. The other fields are as in `ExperimentOptions`.
+    Attributes:
+        columns: Column names in the data: `source=A,target=B`.
+        source_lang: Source language of the data.
+        target_lang: Target language of the data.
+        lang: The same as `target_lang`.
+        skip: Number of sentences to leave out at the start.
+        limit: Maximum number of sentences (0: all).
+        shuffle: Random seed (0: keep the order).
+        distinct: Leave out sentences with a source seen before.
+        held_out: Number of held-out sentences, taken from the end of the data.
+        blocks: Number of times the held-out block is inserted.
+        reward: The metric that gives the reward.
+        noise: Noise of the rater: `granularity`, `variance` or `skew`.
+        thumbs: Binary rewards: 1 from this value on, else 0.
+        seed: Random seed of the rater's noise.
+        delay: Number of sentences until a reward arrives.
     """
 
     columns: str | None

@@ -44,8 +44,15 @@ def run(
 ) -> RunResult:
     """Translate a stream, learn from each correction, and record every step in a trace.
 
-    `settings` are those of the method. `out` is the file of the trace (None: a temporary file); `resume` continues an
-    existing trace. `options`: see `mtloop.experiments.options.ExperimentOptions`.
+    Args:
+        data: A file with sources and references (or post-edits). It may also be named in the file `config`.
+        method: How the model learns (default: `lora+memory+copy`), or your own engine, such as `file.py:Class`.
+        settings: Settings of the method by name.
+        out: The file of the trace (None: a temporary file).
+        resume: Continue an existing trace. Without it, an existing trace is an error.
+        stop_after: Stop when the trace has this number of segments (None: run to the end).
+        snapshot_every: Number of segments between snapshots of the learner.
+        **options: Model, languages, segments and schedule: see `ExperimentOptions`.
     """
     check_at_least(1, snapshot_every=snapshot_every, **({} if stop_after is None else {"stop_after": stop_after}))
     trace = Path(out) if out is not None else output_folder() / "run.jsonl"
@@ -132,13 +139,19 @@ class ExperimentJob:
 
 @dataclass(frozen=True, repr=False)
 class RunResult(Result):
-    """A finished run: its trace, its steps and its scores."""
+    """A finished run.
+
+    Attributes:
+        experiment: What was run: data, model, method, settings.
+        trace: The file of the trace.
+    """
 
     experiment: Experiment
     trace: Path
 
     @cached_property
     def steps(self) -> list[Step]:
+        """The steps of the run, read from the trace."""
         return Trace.read(self.trace).steps
 
     @cached_property

@@ -58,14 +58,34 @@ def score(
 ) -> EvaluationResult:
     """Score the outputs of one or several systems against references, in the order of the stream.
 
-    `refs` and `hyps` are lists of segments or files with one segment per line. Several references are a list of such
-    lists or `Path`s; several systems are a mapping from names to outputs, and `baseline` is one of the names. `lang` is
-    the target language. `scores` holds the segment scores of learned metrics by metric (and by system, if there are
-    several); `scorers` are commands by metric. The other options are those of `mtloop score`.
+    Args:
+        refs: A list of segments, or a file with one segment per line. Several references: a list of such lists or
+            `Path`s.
+        hyps: The output of a system, as a list or a file. Several systems: a mapping from names to outputs.
+        metrics: Names of metrics, as a list or as text with commas. The default is that of `mtloop score`.
+        lang: Target language. It selects the tokeniser and the stop list.
+        sources: The source texts, as a list or a file. Slopes count their words per block.
+        source_lang: Source language, for words in a source without spaces.
+        baseline: The name of the system with which the others are compared.
+        tokenize: Tokeniser of sacreBLEU (default: that of `lang`).
+        spm: SentencePiece model. Recall then counts subwords, without a stop list.
+        stopwords: Stop list to use instead of the built-in one, one word per line.
+        truecase: Text to train the truecaser on. Without it, case is kept.
+        seen: Training text, or `seen-words.npy` of a model. Recall then counts only words that are not in it.
+        vocabulary: Training text for the out-of-vocabulary rate (metric `oov`).
+        oracle: Trace of an oracle system, for the metric `regret`.
+        scores: Segment scores of learned metrics: by metric, and by system if there are several.
+        scorers: Programs that score segments: commands by metric.
+        scorer_timeout: Longest time without an answer of a scorer, in seconds (0: no limit).
+        lower_is_better: Names of learned metrics whose best score is the lowest.
+        block_words: Number of words per block, for slopes.
+        resamples: Number of resamples for intervals and significance tests.
+        seed: Random seed of the resampling.
 
-    >>> scores = score(["Öffnen Sie den Bereich."], ["Öffnen Sie die Bereiche."], metrics=["chrf", "ter"], lang="de")
-    >>> print(scores["ter"])
-    50.00
+    Examples:
+        >>> scores = score(["Öffnen Sie den Bereich."], ["Öffnen Sie die Bereiche."], metrics="ter", lang="de")
+        >>> print(scores["ter"])
+        50.00
     """
     commands = [Scorer(check_name(name), command, scorer_timeout) for name, command in (scorers or {}).items()]
     learned = LearnedScores(*_given_scores(scores or {}), scorers=commands, lower_is_better=lower_is_better)

@@ -40,7 +40,7 @@ class SelectionResult(ExperimentResult):
 
     @property
     def checkpoints(self) -> Table:
-        """The paper's table: the overlap with the gold ranking at each checkpoint."""
+        """The overlap with the gold ranking at each checkpoint, as in the tables of the 2021 paper."""
         return checkpoint_table(self.results)
 
     @property

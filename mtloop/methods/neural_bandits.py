@@ -59,7 +59,7 @@ class BanditSettings:
     stream_length: Annotated[int, "Number of sentences of the task (0: no annealing; bandit fills it in)."] = 0
     annealing_start: Annotated[float, "Share of the stream after which the temperature decreases."] = 1.0
     annealing_decay: Annotated[float, "Factor of the temperature per sentence while it decreases."] = 0.99
-    min_temperature: Annotated[float, "Lowest temperature."] = 0.1
+    min_temperature: Annotated[float, "Lowest temperature, as a share of the first one."] = 0.1
     seed: Seed = 1
     max_piece_tokens: MaxPieceTokens = MAX_PIECE_TOKENS
 
@@ -94,7 +94,7 @@ class SamplingSettings(BanditSettings):
     top_k: Annotated[int, "Sample among this number of most likely tokens (0: all)."] = 0
     top_p: Annotated[float, "Sample among the most likely tokens with this total probability."] = 1.0
     exploration: Annotated[float, "Share of sentences that are sampled; the others get the best translation."] = 1.0
-    dropout: Annotated[float, "Dropout while sampling."] = 0.0
+    dropout: Annotated[float, "Dropout during the update; the translation is made without."] = 0.0
     negative_weight: Annotated[float, "Weight of updates with a reward below the baseline."] = 1.0
     kl_weight: KLWeight = 0.0
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mtloop.bandits.statistical.limsi import Variant
     from mtloop.smt.learners import BackgroundModel
 
-RIDGE_PENALTY = 100.0  # on departing from the seed's ranking; chosen on the development task of docs/how-to/learn-from-rewards.md
+RIDGE_PENALTY = 100.0  # on departing from the seed's ranking; chosen on a development task
 
 
 def smt_el_cv(

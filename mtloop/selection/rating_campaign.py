@@ -1,7 +1,7 @@
 """A rating campaign: outputs of several systems, several raters, and a race that selects the next item to rate.
 
 A campaign holds no state in memory. It computes everything from the plan and the rating log. So it can be killed at any
-moment, and a service and a terminal can show the same campaign.
+moment, and several terminals can show the same campaign.
 """
 
 from __future__ import annotations

@@ -20,9 +20,14 @@ REJECTIONS = {
 
 @dataclass(frozen=True, repr=False)
 class Translation:
-    """A translation. `str()` is its text; `because` says which corrections it is based on.
+    """A translation. `str()` is its text.
 
-    `similar`: the corrections most similar to the source, the most similar first.
+    Attributes:
+        text: The translation.
+        source: The text that was translated.
+        because: Which corrections the translation is based on, in words.
+        proposal: What the learner proposed; `Translator.correct` learns from it.
+        similar: The corrections most similar to the source, the most similar first.
     """
 
     text: str
@@ -40,7 +45,13 @@ class Translation:
 
 @dataclass(frozen=True, repr=False)
 class Correction:
-    """The effect of a correction. It is true if the translator learned from it; `str()` says what happened."""
+    """The effect of a correction. It is true if the translator learned from it; `str()` says what happened.
+
+    Attributes:
+        source: The text that was translated.
+        text: The corrected translation.
+        learned: The number of updates, or the reason why nothing was learned.
+    """
 
     source: str
     text: str

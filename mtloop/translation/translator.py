@@ -33,9 +33,16 @@ def load(
 ) -> Translator:
     """Load a model and return a translator that learns from corrections.
 
-    `model` is the embedded en-de (the default), a folder (neural or statistical), or a Hugging Face name. `method` says
-    how it learns (see `mtloop methods`); the default is lora+memory+copy, smt-adapting for a statistical model, or the
-    method of `delta`. `delta` is what `save` wrote, or the `.state` folder of a run.
+    Args:
+        model: The embedded `en-de` (the default), the folder of a neural or statistical model, or a Hugging Face name.
+        method: How the model learns; `mtloop methods` lists the names. The default is `lora+memory+copy`,
+            `smt-adapting` for a statistical model, or the method of `delta`.
+        settings: Settings of the method by name. `mtloop methods NAME` lists them with their defaults.
+        delta: What `Translator.save` wrote, or the `.state` folder of a run: the translator starts from it.
+        threads: Number of CPU threads.
+
+    Raises:
+        InputError: The model, the method, a setting or the delta does not exist or is wrong.
     """
     if model is not None:
         check_path("model", model, "the name or the folder of a model, or None for the default")
@@ -70,7 +77,12 @@ def _default_method(model: str | Path | None) -> str:
 class Translator:
     """Translates, learns from corrections, and saves what it learned. Use it in a `with` block, or call `close`.
 
-    `loaded`: the learner has learned before. If it does not count its lessons, `corrections_` counts only new ones.
+    Attributes:
+        learner: The learner behind the translator.
+        config: The model, the method and its settings.
+        corrections_: Number of corrections that were learned.
+        loaded: Whether the learner has learned before. If it does not count its lessons, `corrections_` counts only
+            new ones.
     """
 
     learner: Learner
@@ -82,7 +94,11 @@ class Translator:
         self.corrections_ = getattr(self.learner, "lessons_", 0)  # a delta has learned before
 
     def translate(self, source: str) -> Translation:
-        """Translate one segment: a sentence, a heading or a short paragraph."""
+        """Translate one segment: a sentence, a heading or a short paragraph.
+
+        Args:
+            source: The text to translate.
+        """
         check_text("source", source)
         proposal = self._propose(source)
         found = self.learner.similar_corrections(source) if isinstance(self.learner, RecallsCorrections) else None
@@ -90,9 +106,15 @@ class Translator:
         return Translation(proposal.text, source, self._explain(proposal, similar), proposal, similar or ())
 
     def correct(self, source: str | Translation, text: str) -> Correction:
-        """Learn that `text` is the translation of `source`, a text or what `translate` returned for it.
+        """Learn that `text` is the translation of `source`.
 
-        With a text, the source is translated again first, because a learner may need its own translation to learn.
+        Args:
+            source: A text, or what `translate` returned for it. A text is translated again first, because a learner
+                may need its own translation to learn.
+            text: The corrected translation.
+
+        Returns:
+            What was learned. It is false if the correction was not learned, and says why.
         """
         shown = source if isinstance(source, Translation) else None
         original = shown.source if shown else source
@@ -106,9 +128,10 @@ class Translator:
         return Correction(str(original), text, learned)
 
     def save(self, path: str | Path) -> Path:
-        """Write what was learned to a file, for `load(..., delta=path)` and `mtloop translate --delta`.
+        """Write what was learned, for `load(..., delta=path)` and `mtloop translate --delta`.
 
-        A method without deltas writes a folder.
+        Args:
+            path: The file to write. A method without deltas writes a folder of this name.
         """
         check_path("path", path, "the name of the file or folder to write")
         path = Path(path)

@@ -53,11 +53,29 @@ def tune(
 ) -> TuneResult:
     """Search for the best settings of a method on one part of a stream, and report on another part.
 
-    In `space`, a tuple is a range and a list holds values: `{"learning_rate": (1e-3, 2e-2, "log"), "rank": [4, 8]}`.
-    `sampler` is `tpe` or `random` (default: tpe; with `halving`, random). `out` is the folder of the search (None: a
-    temporary folder); the same call with the same folder resumes it. `log` gets lines of progress. `settings` are
-    those of all trials. `options`: see `mtloop.experiments.options.ExperimentOptions`. The options of
-    `mtloop tune` have the same names.
+    Args:
+        data: A file with sources and references (or post-edits). It may also be named in the file `config`.
+        method: The method to tune.
+        space: The settings to search. A tuple is a range and a list holds values:
+            `{"learning_rate": (1e-3, 2e-2, "log"), "rank": [4, 8]}`.
+        settings: Settings of all trials.
+        tune_rows: The segments of the search, such as `1-4000`.
+        report_rows: The segments of the report. They must be other segments than `tune_rows`.
+        trials: Number of trials.
+        halving: Start all trials on few segments; continue only the best.
+        factor: With `halving`: one trial in this number continues.
+        sampler: How trials are drawn: `tpe` (by earlier results) or `random`. The default is `tpe`, with `halving`
+            `random`.
+        batch: With `tpe`: number of trials that are drawn together.
+        metric: The metric to optimise. For several, their mean relative gain.
+        report_metrics: The metrics of the report.
+        jobs: Number of trials in parallel.
+        runner: How the trials are run, instead of `jobs` child processes.
+        seed: Random seed of the trial settings.
+        snapshot_every: Number of segments between snapshots of a learner.
+        out: The folder of the search (None: a temporary folder). The same call with the same folder resumes it.
+        log: A function that gets lines of progress.
+        **options: Model, languages, segments and schedule: see `ExperimentOptions`.
     """
     need_extras("tune")
     check_at_least(1, jobs=jobs, snapshot_every=snapshot_every)

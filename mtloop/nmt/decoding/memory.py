@@ -5,8 +5,8 @@ the most attention. While a new sentence is decoded, stored states that are simi
 tokens. The weight of the votes depends on the distance of the states, and on whether the decoder attends to the same
 source word. So a term is translated correctly after one correction, and for an unseen word the model decides alone.
 
-The memory does not change the weights, and forgets a segment by deleting its rows. Only the newest states of each
-source word are compared, so the cost per token does not grow with the memory.
+The memory does not change the weights, and forgets a segment by deleting its rows. A limited number of states of each
+source word is compared, so the cost per token does not grow with the memory.
 """
 
 from __future__ import annotations
