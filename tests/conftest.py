@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -11,10 +12,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+os.environ["OMP_NUM_THREADS"] = "1"  # tests run in parallel, and a forked child of a test must not wait for threads
+
 settings.register_profile("mtloop", deadline=None, derandomize=True)
 settings.load_profile("mtloop")
 
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
+
+
+def pytest_collection_finish() -> None:
+    """Take the imported modules out of the garbage collection, which otherwise takes half a second with torch."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 import mtloop
 
-NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-steps.ipynb"
+NOTEBOOK = Path(__file__).parents[1] / "docs" / "tutorials" / "first-steps.ipynb"
 
 
 def test_import_mtloop_imports_no_library() -> None:
@@ -33,6 +33,7 @@ def test_a_wrong_name_is_an_attribute_error() -> None:
         mtloop.traslate  # noqa: B018
 
 
+@pytest.mark.slow
 def test_the_notebook_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()

@@ -7,6 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,7 @@ REFUSED_ARGUMENTS = {"pass_fds", "preexec_fn", "start_new_session", "dir_fd"}  #
 UNIX_MODULES = {"fcntl", "grp", "pwd", "resource", "termios", "tty", "pty", "posix", "readline", "syslog"}
 
 
+@cache
 def trees() -> dict[str, ast.Module]:
     return {
         path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
@@ -71,6 +73,7 @@ def unix_names(tree: ast.Module) -> list[str]:
     return [name for name in found if name in NOT_ON_WINDOWS | UNIX_MODULES]
 
 
+@pytest.mark.slow
 def test_every_module_imports_without_the_modules_of_unix() -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", IMPORT_ALL], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +13,13 @@ from mtloop.cli import main
 
 
 @pytest.fixture
-def mtloop(capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
-    def call(*arguments: object) -> CommandResult:
+def mtloop(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandResult]:
+    """Return a function that runs a command with this standard input."""
+
+    def call(*arguments: object, stdin: str | None = None) -> CommandResult:
         code = 0
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
         try:
             main([str(argument) for argument in arguments])
         except SystemExit as stop:

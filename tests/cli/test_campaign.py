@@ -24,9 +24,10 @@ def create(mtloop: Callable[..., CommandResult], folder: Path, segments: int = 1
     return folder / "c"
 
 
-def rate(folder: Path, keys: str) -> str:
-    command = [sys.executable, "-m", "mtloop", "rate", str(folder), "--rater", "kim"]
-    return subprocess.run(command, input=keys, capture_output=True, text=True, check=True, timeout=60).stdout
+def rate(mtloop: Callable[..., CommandResult], folder: Path, keys: str) -> str:
+    result = mtloop("rate", folder, "--rater", "kim", stdin=keys)
+    assert result.code == 0, result.err
+    return result.out
 
 
 def test_no_rating_is_lost_when_rate_is_killed(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
@@ -48,14 +49,14 @@ def test_no_rating_is_lost_when_rate_is_killed(mtloop: Callable[..., CommandResu
     trace = folder / "ratings" / "kim.jsonl"
     with trace.open("ab") as file:
         file.write(b'{"kind":"step","index":3,"prop')  # a line that was only partly written
-    assert "after 4 ratings" in rate(folder, "70\nq\n")
+    assert "after 4 ratings" in rate(mtloop, folder, "70\nq\n")
     exported = mtloop("campaign", "export", folder).out.splitlines()
     assert [line.split("\t")[3] for line in exported] == ["score", "40", "50", "60", "70"]
 
 
 def test_rating_in_the_terminal(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path)
-    output = rate(folder, "u\n50\nx\n101\nu\ns\n77\n")
+    output = rate(mtloop, folder, "u\n50\nx\n101\nu\ns\n77\n")
     assert "there is no rating to undo" in output
     assert output.count("is not a valid rating") == 2
     assert output.count("rating undone") == 1
@@ -99,11 +100,11 @@ def test_campaign_errors_are_one_line(mtloop: Callable[..., CommandResult], tmp_
 def test_when_all_is_rated_the_last_rating_can_be_undone(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path, segments=1)
     assert "not decided after 5 ratings; no translation of an undecided system is left to rate; means:" in rate(
-        folder, "50\n" * 5
+        mtloop, folder, "50\n" * 5
     )
     assert "no translation of an undecided system is left to rate" in mtloop("campaign", "status", folder).out
-    back = rate(folder, "u\n")
+    back = rate(mtloop, folder, "u\n")
     assert "There is nothing left for you to rate." in back
     assert "rating undone" in back
     assert "not decided yet after 4 ratings" in back
-    assert "translation" in rate(folder, "q\n")
+    assert "translation" in rate(mtloop, folder, "q\n")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,9 +10,14 @@ from pathlib import Path
 import pytest
 from helpers.command_result import CommandResult
 from helpers.fake_service import KEY, SOURCES, Faulty, Service, served
+from helpers.forked import kill_at, run_forked
 from helpers.tiers import slow
 
+from mtloop.cli import main
+from mtloop.client.participation import PendingProposalFile
+from mtloop.client.task_stream import Task
 from mtloop.core import Learned, Trace
+from mtloop.core.trace import TraceWriter
 
 Call = Callable[..., CommandResult]
 
@@ -82,37 +86,26 @@ def test_join_with_a_model(mtloop: Call, service: Service, url: str, key: Path, 
     assert all(step.learned == Learned() for step in trace.steps)
 
 
-CHILD = """
-import os, signal, sys
-where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-import mtloop.core.trace
-import mtloop.client.participation as participation
-import mtloop.client.task_stream as task
-
-calls = 0
-def kill_at(function, before=True):
-    def call(*args, **keywords):
-        global calls
-        calls += 1
-        value = None if before and calls == nth else function(*args, **keywords)
-        if calls == nth:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return value
-    return call
-
-if where == "joined": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append)
-if where == "journal": participation.PendingProposalFile.write = kill_at(participation.PendingProposalFile.write)
-if where == "rewarded": task.Task.judge = kill_at(task.Task.judge, before=False)
-if where == "written": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, before=False)
-from mtloop.cli import main
-main(arguments)
-"""
+# What is called there, and whether the process is killed after the call.
+PLACES: dict[str, tuple[type, str, bool]] = {
+    "joined": (TraceWriter, "_append", False),
+    "journal": (PendingProposalFile, "write", False),
+    "rewarded": (Task, "judge", True),
+    "written": (TraceWriter, "_append", True),
+}
 
 
 def child(url: str, key: Path, out: Path, where: str = "", nth: int = 0) -> subprocess.CompletedProcess[str]:
+    """Join in a child process, which is killed at the nth call of a place."""
     arguments = ["join", url, "--task", "dev", "--key-file", key, "--method", "copy-source", "--out", out, "--resume"]
-    command = [sys.executable, "-c", CHILD, where, str(nth), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+    def work() -> None:
+        if where:
+            owner, name, after = PLACES[where]
+            kill_at(owner, name, nth, after=after)
+        main([str(argument) for argument in arguments])
+
+    return run_forked(work)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +211,17 @@ def test_compare_with_copy_source(mtloop: Call, tmp_path: Path, model: Path) -> 
     data = tmp_path / "d.tsv"
     data.write_text("source\ttarget\nOpen the file\tÖffnen\nSave the file\tSave the file\n", encoding="utf-8")
     result = mtloop(
-        "compare", "--data", data, "--methods", "copy-source,baseline", "--model", model, "--out", tmp_path / "o"
+        "compare",
+        "--data",
+        data,
+        "--methods",
+        "copy-source,baseline",
+        "--model",
+        model,
+        "--jobs",
+        1,
+        "--out",
+        tmp_path / "o",
     )
     assert result.code == 0, result.err
     assert "copy-source" in result.out

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
 from helpers.tiny_marian import demo_pairs
 
+from mtloop.cli import main
 from mtloop.core import Trace
 from mtloop.nmt.delta import Delta
 
@@ -17,20 +19,20 @@ Mtloop = Callable[..., CommandResult]
 PAIRS = [pair for pair in demo_pairs() if len(pair[0].split()) < 6][:12]
 
 
-@pytest.fixture
-def log(mtloop: Mtloop, model: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def log(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace of nmt-el; that of the baseline is in the same folder."""
+    folder = tmp_path_factory.mktemp("log")
     rows = ["source\ttarget", *("\t".join(pair) for pair in PAIRS)]
-    (tmp_path / "task.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (folder / "task.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     options = ("--methods", "nmt-el,baseline", "--model", model, "--set", "temperature=1", "--jobs", 1)
-    result = mtloop("bandit", "--task", tmp_path / "task.tsv", *options, "--out", tmp_path / "out")
-    assert result.code == 0, result.err
-    return tmp_path / "out" / "nmt-el.jsonl"
+    with redirect_stdout(io.StringIO()):
+        main([*map(str, ("bandit", "--task", folder / "task.tsv", *options, "--out", folder / "out"))])
+    return folder / "out" / "nmt-el.jsonl"
 
 
-def test_a_trace_becomes_a_delta_that_translates(
-    mtloop: Mtloop, model: Path, log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = log.parent / "learned.safetensors"
+def test_a_trace_becomes_a_delta_that_translates(mtloop: Mtloop, model: Path, log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "learned.safetensors"
     arguments = ("learn-offline", "--trace", log, "--model", model, "--scope", "lora", "--learning-rate", 0.05)
     arguments += ("--batch-size", 4)
     result = mtloop(*arguments, "--epochs", 2, "--held-out", 0.25, "--out", out)
@@ -44,8 +46,7 @@ def test_a_trace_becomes_a_delta_that_translates(
     assert "epoch 2: estimated reward" in result.err
     delta = Delta.read(out)
     assert (delta.method, delta.counters["updates"]) == ("lora", 6)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Save the file.\nOpen the page.\n")))
-    translated = mtloop("translate", "--model", model, "--delta", out)
+    translated = mtloop("translate", "--model", model, "--delta", out, stdin="Save the file.\nOpen the page.\n")
     assert (translated.code, translated.out.count("\n")) == (0, 2), translated.err
     again = mtloop(*arguments, "--epochs", 2, "--held-out", 0.25, "--out", out.with_name("again.safetensors"))
     assert again.out.splitlines()[:-1] == result.out.splitlines()[:-1]

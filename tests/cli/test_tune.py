@@ -10,16 +10,20 @@ import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.command_result import CommandResult
+from helpers.forked import kill_at, run_forked
 from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.cli import main
 from mtloop.core import Trace
+from mtloop.core.trace import TraceWriter
 from mtloop.metrics.effort import KSMR
 from mtloop.metrics.quality import TER
+from mtloop.nmt.delta import Delta
 
 Call = Callable[..., CommandResult]
 
@@ -81,37 +85,27 @@ def run_search(arguments: list[str], out: Path) -> str:
     return output.getvalue().replace(str(out), "OUT")
 
 
-CHILD = """
-import os, signal, sys
-where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-import mtloop.core.trace, mtloop.core.atomic, mtloop.nmt.delta
-
-calls = 0
-def kill_at(function, before=None):
-    def call(*args, **keywords):
-        global calls
-        calls += 1
-        if calls == nth:
-            if before: before(*args)
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*args, **keywords)
-    return call
-
-def half_a_line(trace, line):
+def half_a_line(trace: TraceWriter, line: bytes) -> None:
     trace._file.write(line[: len(line) // 2])
     trace._file.flush()
 
-if where == "write": mtloop.core.trace.TraceWriter._append = kill_at(mtloop.core.trace.TraceWriter._append, half_a_line)
-if where == "snapshot": mtloop.nmt.delta.Delta.write = kill_at(mtloop.nmt.delta.Delta.write)
-if where == "file": os.fsync = kill_at(os.fsync)
-from mtloop.cli import main
-main(arguments)
-"""
+
+PLACES: dict[str, tuple[Any, str, Callable[..., None] | None]] = {
+    "write": (TraceWriter, "_append", half_a_line),
+    "snapshot": (Delta, "write", None),
+    "file": (os, "fsync", None),
+}
 
 
-def child(arguments: list[str], where: str, nth: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", CHILD, where, str(nth), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+def killed_search(arguments: list[str], where: str, nth: int) -> subprocess.CompletedProcess[str]:
+    """Run a search in a child process, which is killed at the nth call of a place."""
+
+    def work() -> None:
+        owner, name, first = PLACES[where]
+        kill_at(owner, name, nth, first=first)
+        main(arguments)
+
+    return run_forked(work)
 
 
 def assert_same(out: Path, other: Path) -> None:
@@ -128,7 +122,7 @@ def test_an_interrupted_search_finds_the_same_winner(
     model: Path, data: Path, whole: tuple[Path, str], tmp_path: Path, where: str, nth: int
 ) -> None:
     out = tmp_path / "out"
-    killed = child(arguments(model, data, out), where, nth)
+    killed = killed_search(arguments(model, data, out), where, nth)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not (out / "report/winner.jsonl").exists()
     assert run_search(arguments(model, data, out), out) == whole[1]
@@ -149,8 +143,7 @@ def test_a_search_killed_in_the_middle_ends_with_the_same_trials(
     first.send_signal(signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL
     assert not (out / "winner.toml").exists()
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run_search(given, out)
     assert (out / "trials.jsonl").read_bytes() == (uninterrupted[sampler] / "trials.jsonl").read_bytes()
     assert_same(out, uninterrupted[sampler])
 

@@ -1,4 +1,4 @@
-"""Engines that a user could write: those of docs/how-to/own-engine.md, one without save, one for rewards, and faulty ones."""
+"""Engines that a user could write: those of own-engine.md, one without save, one for rewards, and faulty ones."""
 
 from __future__ import annotations
 

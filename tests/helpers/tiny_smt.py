@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+from functools import cache
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
 
 from mtloop.smt.training import SmtJob
 
@@ -38,9 +42,21 @@ def stream_pairs() -> list[tuple[str, str]]:
 
 
 def write_tiny_smt(folder: Path, *, tuned: bool = True) -> Path:
-    pairs = known_pairs()
-    SmtJob(pairs=pairs, out=folder, valid=pairs[::8] if tuned else (), log=lambda text: None).run()
+    with ZipFile(io.BytesIO(_trained(tuned))) as files:
+        files.extractall(folder)
     return folder
+
+
+@cache
+def _trained(tuned: bool) -> bytes:
+    """Return a zip file with the trained model. Each test process trains it only once."""
+    pairs, content = known_pairs(), io.BytesIO()
+    with TemporaryDirectory() as folder, ZipFile(content, "w") as files:
+        out = Path(folder, "model")
+        SmtJob(pairs=pairs, out=out, valid=pairs[::8] if tuned else (), log=lambda text: None).run()
+        for path in out.rglob("*"):
+            files.write(path, path.relative_to(out))
+    return content.getvalue()
 
 
 def write_stream(path: Path, pairs: list[tuple[str, str]]) -> Path:

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 from helpers.fake_service import KEY, SOURCES, Service, served
+from helpers.forked import run_forked
 from helpers.own_engines import COUNTING_CLASS, COUNTING_PROGRAM, page_commands, write_page_engines
 from helpers.tiers import slow
 
+from mtloop.cli import main
 from mtloop.core import Trace
+from mtloop.methods.registry import plugin_points, plugins
 
 SEGMENTS = 24
 WAYS = {
@@ -47,31 +50,43 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def environment() -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"PYTHONPATH": str(Path("site").resolve()), "PATH": path}
+
+
 def start(*arguments: object) -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "PYTHONPATH": str(Path("site").resolve()),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
-    return subprocess.Popen(
-        ["mtloop", *map(str, arguments)], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    """Start a command as a new process."""
+    command = ["mtloop", *map(str, arguments)]
+    return subprocess.Popen(command, env=os.environ | environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def result(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a command in a forked child, which finds the installed distribution as a new process does."""
+
+    def work() -> None:
+        os.environ |= environment()
+        sys.path.insert(0, os.environ["PYTHONPATH"])
+        plugins.cache_clear()
+        plugin_points.cache_clear()
+        main([str(argument) for argument in arguments])
+
+    return run_forked(work)
 
 
 def mtloop(*arguments: object) -> str:
     """Run a command; return its standard output."""
-    process = start(*arguments)
-    out, err = process.communicate()
-    assert process.returncode == 0, err
-    return out
+    done = result(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def failure(*arguments: object) -> str:
     """Run a command that fails; return its last line on standard error."""
-    process = start(*arguments)
-    _, err = process.communicate()
-    assert process.returncode == 2, err
-    assert "Traceback" not in err
-    return err.strip().splitlines()[-1]
+    done = result(*arguments)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.strip().splitlines()[-1]
 
 
 def run(method: str, out: str, *more: object) -> tuple[object, ...]:
@@ -287,11 +302,10 @@ def test_a_broken_plugin_does_not_disturb_other_plugins(folder: Path) -> None:
         "that Python can read, so its settings are unknown; repair or uninstall it",
     ]
     for options in ((), ("--format", "json")):
-        process = start("methods", *options)
-        out, err = process.communicate()
-        assert (process.returncode, err.splitlines()) == (0, warnings)
-        assert all(name in out for name in ("toy-counts", "toy-saves", "copy-source"))
-        assert "toy-broken" not in out
+        done = result("methods", *options)
+        assert (done.returncode, done.stderr.splitlines()) == (0, warnings)
+        assert all(name in done.stdout for name in ("toy-counts", "toy-saves", "copy-source"))
+        assert "toy-broken" not in done.stdout
     assert failure("methods", "toy-broken") == warnings[0]
 
 
@@ -299,14 +313,12 @@ def test_a_plugin_with_the_name_of_a_method_of_mtloop_is_ignored(folder: Path) -
     entry_points = folder / "site" / "toy_plugin-1.0.dist-info" / "entry_points.txt"
     entry_points.write_text("[mtloop.methods]\ncopy-source = toy_plugin:Saving\ntoy = toy_plugin:Saving\n")
     warning = "mtloop: the method copy-source of the package toy-plugin is ignored: mtloop uses this name itself"
-    process = start("methods", "--format", "json")
-    out, err = process.communicate()
-    assert (process.returncode, err.splitlines()) == (0, [warning])
-    listed = {record["name"]: record for record in json.loads(out)}
+    done = result("methods", "--format", "json")
+    assert (done.returncode, done.stderr.splitlines()) == (0, [warning])
+    listed = {record["name"]: record for record in json.loads(done.stdout)}
     assert "toy" in listed
-    process = start("methods", "copy-source", "--format", "json")
-    out, err = process.communicate()
-    assert (json.loads(out), err.splitlines()) == (listed["copy-source"], [warning])
+    done = result("methods", "copy-source", "--format", "json")
+    assert (json.loads(done.stdout), done.stderr.splitlines()) == (listed["copy-source"], [warning])
     assert listed["copy-source"]["settings"] == []
 
 
@@ -329,7 +341,7 @@ def test_compare_names_the_engine_that_failed() -> None:
 
 def test_bandit_runs_an_engine_that_learns_from_rewards(folder: Path) -> None:
     methods = "copy-source,exec:python count.py reward saves"
-    options = ("--task", "manual.tsv", "--methods", methods, "--set", "mark=?", "--out", "rewards")
+    options = ("--task", "manual.tsv", "--methods", methods, "--set", "mark=?", "--jobs", 1, "--out", "rewards")
     printed = mtloop("bandit", *options)
     assert "exec:python count.py reward saves" in printed
     (path,) = (folder / "rewards").glob("exec*.jsonl")
@@ -342,7 +354,7 @@ def test_bandit_runs_an_engine_that_learns_from_rewards(folder: Path) -> None:
 
 def test_tune_searches_the_settings_of_a_program(folder: Path) -> None:
     options = ("--data", "manual.tsv", "--method", "exec:python count.py saves", "--space", "size=1:3", "--trials", 3)
-    rows = ("--tune-rows", "1-8", "--report-rows", "9-16", "--report-metrics", "ter", "--out", "tuned")
+    rows = ("--tune-rows", "1-8", "--report-rows", "9-16", "--report-metrics", "ter", "--jobs", 1, "--out", "tuned")
     assert "Winner: " in mtloop("tune", *options, *rows)
     winner = (folder / "tuned" / "winner.toml").read_text()
     assert 'method = "exec:python count.py saves"' in winner
@@ -394,8 +406,8 @@ with mtloop.load(method="exec:python count.py saves", delta="run.state") as thir
     assert str(third.translate("Open it.")) == "Open it. " + Path("run.state/000000024/state.txt").read_text() + "!"
 print(mtloop.run("manual.tsv", "toys/toy.py:Saving", settings={"mark": "?"}).steps[0].proposal.text)
 """
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    path = {"PATH": environment()["PATH"]}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | path)
     assert done.stdout == "Open the file 0. ?\n", done.stderr
 
 

@@ -13,7 +13,7 @@ from helpers.steps import make_steps
 from mtloop.core import InputError, Step
 from mtloop.metrics.scorer_process import Scorer
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/learned-metrics.md"
 
 
 def scorer(tmp_path: Path, code: str, timeout: float = 60) -> Scorer:

@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from helpers.tiers import slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
@@ -105,7 +106,7 @@ def test_lengths_far_apart(short: list[str], long: list[str]) -> None:
     assert_counts_equal(long, short)
 
 
-@pytest.mark.parametrize("vocabulary", [2, 4, 10, 40, 1000])
+@pytest.mark.parametrize("vocabulary", [slow(2), 4, slow(10), 40, slow(1000)])
 def test_edited_references(vocabulary: int) -> None:
     rng = random.Random(vocabulary)
     for _ in range(400):
@@ -113,7 +114,9 @@ def test_edited_references(vocabulary: int) -> None:
         assert_counts_equal(edited(rng, reference, rng.randrange(6)), reference)
 
 
-@pytest.mark.parametrize(("length", "edits", "cases"), [(60, 8, 12), (120, 6, 6), (120, 30, 1), (250, 4, 4)])
+@pytest.mark.parametrize(
+    ("length", "edits", "cases"), [slow(60, 8, 12), (60, 8, 4), slow(120, 6, 6), (120, 30, 1), slow(250, 4, 4)]
+)
 def test_long_edited_references(length: int, edits: int, cases: int) -> None:
     rng = random.Random(length + edits)
     for _ in range(cases):

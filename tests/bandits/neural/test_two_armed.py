@@ -22,11 +22,11 @@ FOUND: list[tuple[str, dict[str, Any], float]] = [
     slow("nmt-el", {"learning_rate": 0.02, "max_gradient_norm": 0.0, "seed": 2}, 0.9),
     ("nmt-el-cv", {"learning_rate": 0.05}, 0.9),
     slow("nmt-el-cv", {"learning_rate": 0.05, "seed": 2}, 0.9),
-    ("nmt-el-ridge", {"learning_rate": 0.05}, 0.88),
+    slow("nmt-el-ridge", {"learning_rate": 0.05}, 0.88),
     ("nmt-reinforce", {"learning_rate": 0.05}, 0.88),
     slow("nmt-el-cv", {"learning_rate": 1e-3, "optimiser": "adam", "max_gradient_norm": 0.0}, 0.7),
     slow("nmt-el-cv", {"learning_rate": 0.05, "dropout": 0.1}, 0.88),
-    ("nmt-el-cv", {"learning_rate": 0.05, "exploration": 0.5}, 0.8),
+    slow("nmt-el-cv", {"learning_rate": 0.05, "exploration": 0.5}, 0.8),
     slow("nmt-el-cv", {"learning_rate": 0.05, "negative_weight": 0.0}, 0.88),
 ]
 
@@ -63,6 +63,7 @@ def test_sampling_finds_the_better_translation(
     assert probability(trained(two_armed, method, STEPS, settings), RIGHT) > least
 
 
+@pytest.mark.slow
 def test_truncated_sampling_finds_the_better_translation(two_armed: Marian) -> None:
     """Nothing outside the nucleus is sampled or learned, so the test compares the two translations only."""
     system = trained(two_armed, "nmt-el-cv", STEPS, {"learning_rate": 0.05, "top_p": 0.9})

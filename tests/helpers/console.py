@@ -1,0 +1,35 @@
+"""Run the console examples of the docs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from helpers.forked import run_forked
+
+import mtloop.nmt.engine.marian  # noqa: F401  (torch is imported here, not in each child)
+from mtloop.cli import main
+
+# A command of mtloop alone, or with one line of input.
+PLAIN = re.compile(r"(?:echo '([^']*)' \| )?mtloop ([^|<>;&$*]+)")
+
+
+def run_console(command: str, folder: Path) -> str:
+    """Run a command line in a folder; return its output and its messages."""
+    path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    if plain := PLAIN.fullmatch(command):
+        done = run_forked(lambda: _run_plain(plain[2], folder, path), stdin=f"{plain[1]}\n" if plain[1] else "")
+    else:
+        line = ["bash", "-c", command]
+        done = subprocess.run(line, cwd=folder, env=os.environ | path, capture_output=True, text=True, timeout=120)
+    return done.stdout + done.stderr
+
+
+def _run_plain(arguments: str, folder: Path, environment: dict[str, str]) -> None:
+    os.chdir(folder)
+    os.environ |= environment
+    main(shlex.split(arguments))
