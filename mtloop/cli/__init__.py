@@ -17,7 +17,7 @@ from mtloop.core.log import log_to_stderr
 
 COMMANDS = {
     "run": "translate a stream and learn from each correction; an interrupted run can be resumed",
-    "compare": "compare several learning methods on one stream: the tables of the 2019 paper, and a report",
+    "compare": "compare several learning methods on one stream: tables with significance, and a report",
     "tune": "search for the best settings of a method on one part of a stream, and report on another part",
     "score": "score translations and traces: quality, speed of learning, significance",
     "report": "write one HTML file with learning curves, slopes, tables and all segments",
@@ -32,7 +32,7 @@ COMMANDS = {
     "task": "create, stop and delete shared tasks, publish their results, export traces",
     "participant": "add participants of shared tasks; create and revoke their API keys",
     "join": "take part in a shared task of a service; an interrupted run can be resumed",
-    "bandit": "compare methods that learn from rewards on one task: the 2017 paper's table and figures",
+    "bandit": "compare methods that learn from rewards on one task: a table and figures like those of the 2017 paper",
     "learn-offline": "learn from logged rewards, and estimate the reward of the learned model",
     "demo": "run every learning method on the demo document with the embedded model, and compare them",
 }

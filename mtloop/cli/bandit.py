@@ -115,7 +115,7 @@ def command(
     model: str, smt_model: str, word_model: str, oracle: str | None, key_file: Path | None, threads: int, jobs: int,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Run methods that learn from rewards; print Table 3 of the 2017 paper and draw its Figures 1 and 3."""
+    """Run methods that learn from rewards; print a table and draw figures like those of the 2017 paper."""
     from mtloop.experiments.bandit import bandit, write_charts
     from mtloop.report.result_file import FILE_NAME
 
@@ -126,7 +126,8 @@ def command(
         task, methods, out=out, settings=list(map(parse_setting, pairs)), model=model, smt_model=smt_model,
         word_model=word_model, oracle=oracle, key_file=key_file, threads=threads, jobs=jobs, **given,
     )  # fmt: skip
-    click.echo(results.text())
-    for path in write_charts(results, out):
-        click.echo(path)
+    charts = list(write_charts(results, out))  # the files first: a closed pipe ends the printing
     results.save(out / FILE_NAME, command=typed_command(context))
+    click.echo(results.text())
+    for path in charts:
+        click.echo(path)

@@ -68,7 +68,8 @@ def command(
     check(out / "report.html", ("png",))
     settings = list(map(parse_setting, pairs))
     result = compare(methods=methods, metrics=metrics, out=out, settings=settings, **options)
+    report = result.report(out / "report.html")  # the files first: a closed pipe ends the printing
+    result.save(out / FILE_NAME, command=typed_command(context))
     for text in result.text():
         click.echo(text)
-    click.echo(f"Report: {result.report(out / 'report.html')}")
-    result.save(out / FILE_NAME, command=typed_command(context))
+    click.echo(f"Report: {report}")

@@ -20,6 +20,7 @@ from mtloop.report.chart import Axis, Band, Chart, Series
 from mtloop.report.short_streams import shown_metrics
 from mtloop.report.wording import error_name, fitted_errors
 
+SIGNIFICANT = 0.05
 MAX_POINTS = 1000  # points of a drawn curve; a screen cannot show more
 MAX_SHADED_SYSTEMS = 5  # the bands of more systems cannot be distinguished
 MAX_DOCUMENT_LINES = 12  # this many lines or more would hide the curves
@@ -48,7 +49,9 @@ def make_charts(evaluation: Evaluation, results: Sequence[SystemResult], figures
     return Charts(
         slopes=tuple(slope_chart(evaluation, slope, results) for slope in slopes),
         curves=tuple(learning_curve_chart(evaluation, metric) for metric in evaluation.additive),
-        differences=tuple(difference_chart(evaluation, metric) for metric in compared if len(evaluation.systems) > 1),
+        differences=tuple(
+            difference_chart(evaluation, metric, results) for metric in compared if len(evaluation.systems) > 1
+        ),
         figures=figures,
     )
 
@@ -73,12 +76,16 @@ def learning_curve_chart(evaluation: Evaluation, metric: Additive) -> Chart:
     )
 
 
-def difference_chart(evaluation: Evaluation, metric: Additive) -> Chart:
-    """Return the chart of the cumulative score minus the baseline's at every segment (Figure 2 of the 2019 paper)."""
+def difference_chart(evaluation: Evaluation, metric: Additive, results: Sequence[SystemResult]) -> Chart:
+    """Return the chart of the cumulative score minus the baseline's at every segment (Figure 2 of the 2019 paper).
+
+    The caption says from which segment on a system is better, if its final difference is significant.
+    """
     others = [system for system in evaluation.systems if system != evaluation.baseline]
     curves = {system: evaluation.difference(system, metric) for system in others}
     side = "above" if metric.higher_is_better else "below"
-    leads = "; ".join(_lead(system, curves[system], metric) for system in curves)
+    better = [system for system in others if _is_better(system, metric, results)]
+    leads = "; ".join(_lead(system, curves[system], metric) for system in better)
     return Chart(
         name=f"difference-{_slug(metric.name)}",
         title=f"{title(metric.name)} minus that of {evaluation.baseline}",
@@ -87,7 +94,7 @@ def difference_chart(evaluation: Evaluation, metric: Additive) -> Chart:
         series=_stream_series(evaluation, curves),
         vertical_lines=_document_starts(evaluation),
         horizontal_line=0.0,
-        caption=f"Better than the baseline to the end: {leads}.",
+        caption=f"Better than the baseline to the end: {leads}." if leads else "",
     )
 
 
@@ -176,6 +183,12 @@ def _document_starts(evaluation: Evaluation) -> tuple[float, ...]:
     names = [step.proposal.segment.document for step in steps]
     starts = [number for number in range(1, len(names)) if names[number] != names[number - 1]]
     return tuple(number + 1.0 for number in starts) if len(starts) < MAX_DOCUMENT_LINES else ()
+
+
+def _is_better(system: str, metric: Additive, results: Sequence[SystemResult]) -> bool:
+    """Whether a system is better than the baseline over the whole stream, with p < 0.05."""
+    found = next((one.comparison for one in results if (one.system, one.score.name) == (system, metric.name)), None)
+    return found is not None and found.p_value < SIGNIFICANT and (found.difference > 0) == metric.higher_is_better
 
 
 def _lead(system: str, curve: Array, metric: Additive) -> str:

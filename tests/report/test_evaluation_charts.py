@@ -47,12 +47,16 @@ def test_a_learning_curve_contains_the_score_of_every_prefix(evaluation: Evaluat
 
 
 def test_a_difference_chart_says_from_where_a_system_is_better(evaluation: Evaluation) -> None:
-    chart = difference_chart(evaluation, evaluation.additive[1])
+    chart = difference_chart(evaluation, evaluation.additive[1], list(evaluation.results()))
     (adapting,) = chart.series
     assert chart.horizontal_line == 0
     assert adapting.y[:3].tolist() == [0, 0, 0]
     assert adapting.y[3] < 0
     assert chart.caption == "Better than the baseline to the end: adapting from segment 4 on."
+
+
+def test_a_difference_that_is_not_significant_has_no_caption(evaluation: Evaluation) -> None:
+    assert not difference_chart(evaluation, evaluation.additive[1], []).caption
 
 
 def test_an_undefined_score_is_a_gap(words: ContentWords) -> None:
