@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mtloop.report.provenance import checked_out_commit, cores, processor
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "results" / "benchmarks.md"
 # The runs of each script, as arguments; DATA and HUMAN stand for the file and the folder.
@@ -66,8 +68,8 @@ class Finished:
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = parse(argv)
-    runs = list(planned_runs(options))
-    page = "\n".join(page_lines([execute(run) for run in runs]))
+    runs, origin = list(planned_runs(options)), list(origin_lines())
+    page = "\n".join(page_lines(origin, [execute(run) for run in runs]))
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(page, encoding="utf-8")
     print(f"\nresults: {options.out}")
@@ -114,11 +116,18 @@ def child_environment() -> dict[str, str]:
     return os.environ | {"PYTHONIOENCODING": "utf-8", "PYTHONPATH": path}
 
 
-def page_lines(finished: Sequence[Finished]) -> Iterator[str]:
-    yield from ("# Benchmarks", "", "`make bench` wrote this page. Times and ratios hold for this machine.", "")
-    yield from ("| | |", "|---|---|", f"| machine | {cpu_model()}, {cores()} cores |")
-    yield from (f"| system | {platform.system()} {platform.machine()}, Python {platform.python_version()} |",)
-    yield from (f"| date | {datetime.now(UTC):%Y-%m-%d} |", f"| commit | {commit()} |")
+def origin_lines() -> Iterator[str]:
+    """Yield the rows about this moment, the code and the machine. Files may change while the scripts run."""
+    commit = checked_out_commit(HERE.parent / "mtloop")
+    yield from ("| | |", "|---|---|", f"| Date | {datetime.now(UTC):%Y-%m-%d} |")
+    yield f"| Commit | {f'`{commit}`' if commit else 'unknown'} |"
+    yield f"| Machine | {processor()}, {cores()} cores |"
+    yield f"| System | {platform.system()} {platform.machine()}, Python {platform.python_version()} |"
+
+
+def page_lines(origin: Sequence[str], finished: Sequence[Finished]) -> Iterator[str]:
+    yield from ("# Benchmarks", "", *origin, "")
+    yield "`make bench` wrote this page. Times and ratios hold for this machine."
     previous = ""
     for one in finished:
         if one.run.script != previous:
@@ -132,35 +141,6 @@ def page_lines(finished: Sequence[Finished]) -> Iterator[str]:
 def purpose(script: Path) -> str:
     """Return the first line of the script's docstring."""
     return (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").partition("\n")[0]
-
-
-def cpu_model() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    found = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return found[0] if found else platform.processor() or platform.machine()
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def commit() -> str:
-    """Return the commit that is checked out, and whether files differ from it; "unknown" outside a repository."""
-    found = git("rev-parse", "HEAD")
-    if not found:
-        return "unknown"
-    return f"{found} with uncommitted changes" if git("status", "--porcelain") else found
-
-
-def git(*arguments: str) -> str:
-    """Return the output of a git command, empty if it fails."""
-    try:
-        command = ["git", "-C", str(HERE), *arguments]
-        return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:

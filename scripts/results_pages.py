@@ -6,11 +6,15 @@
 
 docs/results/experiments.toml lists the experiments: title, text and command. DATA is the folder that the commands read.
 docs/results/NAME.json is the result.json of the command; docs/results/NAME.md and NAME.png are made from it.
+A result is refused if the commit of its code or the SHA-256 of its data is unknown, or if another commit wrote a trace.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import html
+import json
 import os
 import shlex
 import shutil
@@ -19,11 +23,15 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
+from mtloop.core.errors import InputError
+from mtloop.report.chart import Chart
 from mtloop.report.matplotlib_charts import save
-from mtloop.report.result_file import FILE_NAME, DataFile, ResultFile
+from mtloop.report.plain_data import chart_to_json
+from mtloop.report.result_file import FILE_NAME, DataFile, ResultFile, seeds
 from mtloop.report.table import Table
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +44,8 @@ DATA is the folder with the data; [experiments.toml](experiments.toml) says whic
 runs the command above and writes this page. All numbers, curves and settings are in [{name}.json]({name}.json).
 """
 HEADING = "Signatures:"  # in the notes of a table of scores
+DIGEST = "Chart-SHA-256"  # the name of the digest of a chart in its picture
+MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "\\`*_{}[]#|~$"})
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,8 @@ class PageText:
     """What a page says beside the numbers: one table of experiments.toml.
 
     `asked` and `found` are paragraphs, `source` says where the data is from. `command` is run with `DATA` replaced and
-    an output folder added. `tables` and `picture` are names in the result.
+    an output folder added. `tables` and `picture` are names in the result. `short_columns` are columns that become one
+    line below the table if all rows are equal in them.
     """
 
     title: str
@@ -53,6 +64,7 @@ class PageText:
     command: str
     tables: Sequence[str]
     picture: str
+    short_columns: Sequence[str] = ()
 
 
 def read_texts(path: Path = EXPERIMENTS) -> dict[str, PageText]:
@@ -61,16 +73,32 @@ def read_texts(path: Path = EXPERIMENTS) -> dict[str, PageText]:
         return {name: PageText(**fields) for name, fields in tomllib.load(file).items()}
 
 
+def check(name: str, result: ResultFile) -> None:
+    """End with one line if the page could not say where the numbers come from."""
+    origin = result.origin
+    unknown = [data.name or "the ratings" for data in origin.data if not data.sha256]
+    if not origin.provenance.commit:
+        _refuse(name, "the commit of the code is unknown; run the command from a checkout")
+    if origin.trace_commits:
+        _refuse(name, f"other commits wrote the trace of {', '.join(origin.trace_commits)}; run the experiment again")
+    if unknown:
+        _refuse(name, f"the SHA-256 of {', '.join(unknown)} is unknown; use data from a file")
+
+
+def _refuse(name: str, reason: str) -> NoReturn:
+    raise SystemExit(f"{name}: no page is written: {reason}")
+
+
 def page(name: str, text: PageText, result: ResultFile) -> str:
     """Return a page."""
     parts = [
-        f"# {text.title}",
+        f"# {plain(text.title)}",
         "\n".join(_origin_rows(text, result)),
         _paragraph(text.asked),
         _paragraph(text.found),
         "## Result",
-        *(part for table in text.tables for part in _table_parts(result.tables[table])),
-        f"![{result.charts[text.picture].title}]({name}.png)",
+        *(part for table in text.tables for part in _table_parts(_shortened(result.tables[table], text.short_columns))),
+        f"![{plain(result.charts[text.picture].title)}]({name}.png)",
         *_caption(result.charts[text.picture].caption),
         *_signatures(result.tables.values()),
         "## Run it again",
@@ -85,29 +113,43 @@ def _origin_rows(text: PageText, result: ResultFile) -> Iterator[str]:
     packages = {"mtloop": provenance.mtloop, **provenance.versions}
     rows = {
         "Date": provenance.date[:10],
-        "Commit": f"`{provenance.commit}`",
+        "Commit": _code(str(provenance.commit)),
         "Data": f"{text.source} {'; '.join(map(_data_cell, origin.data))}",
-        "Command": f"`{result.command}`",
-        "Seed": ", ".join(f"{name} {seed}" for name, seed in origin.seed.items()),
+        "Command": _code(str(result.command)),
+        "Seed": ", ".join(f"{name} {seed}" for name, seed in seeds(**origin.seed).items()),
         "Versions": ", ".join(f"{package} {version}" for package, version in packages.items()),
-        "Machine": f"{provenance.processor}, {provenance.cores} cores",
+        "Machine": plain(f"{provenance.processor}, {provenance.cores} cores"),
     }
     yield from ("| | |", "|---|---|")
-    yield from (f"| {name} | {_cell(value)} |" for name, value in rows.items())
+    yield from (f"| {name} | {value} |" for name, value in rows.items())
 
 
 def _data_cell(data: DataFile) -> str:
     segments = "" if data.segments is None else f", {data.segments:,} segments"
-    rows = "".join(f", {name.replace('_', ' ')} {value}" for name, value in data.rows.items())
-    return f"`{data.name}`{segments}{rows}, SHA-256 `{(data.sha256 or '')[:16]}`"
+    rows = plain("".join(f", {name.replace('_', ' ')} {value}" for name, value in data.rows.items()))
+    return f"{_code(data.name)}{segments}{rows}, SHA-256 `{(data.sha256 or '')[:16]}`"
+
+
+def _shortened(table: Table, columns: Sequence[str]) -> Table:
+    """Return a table without those of the columns in which all rows are equal; a note has their value."""
+    headers = [_one_line(header) for header in table.headers]
+    equal = [number for number, header in enumerate(headers) if header in columns and _is_equal(table, number)]
+    notes = [f"{headers[number]}: {table.cells[0][number]} in all rows" for number in equal]
+    kept = [number for number in range(len(headers)) if number not in equal]
+    cells = [[row[number] for number in kept] for row in table.cells]
+    return replace(table, headers=[table.headers[one] for one in kept], cells=cells, notes=[*table.notes, *notes])
+
+
+def _is_equal(table: Table, column: int) -> bool:
+    return len({row[column] for row in table.cells}) == 1
 
 
 def _table_parts(table: Table) -> Iterator[str]:
     if table.title:
-        yield f"{table.title[0].upper()}{table.title[1:]}:"
+        yield plain(f"{table.title[0].upper()}{table.title[1:]}:")
     yield "\n".join(_table_lines(table))
     if table.notes:
-        yield "\n".join(("```text", *_wrapped(table.notes), "```"))
+        yield _block(_wrapped(table.notes))
 
 
 def _table_lines(table: Table) -> Iterator[str]:
@@ -118,11 +160,30 @@ def _table_lines(table: Table) -> Iterator[str]:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
+    return f"| {' | '.join(map(plain, cells))} |"
 
 
-def _cell(text: str) -> str:
-    return text.replace("\n", " ").replace("|", "\\|")
+def plain(text: str) -> str:
+    """Return a text for a page in which nothing is HTML or Markdown.
+
+    >>> plain("a*d* <b> | `x`")
+    'a&#42;d&#42; &lt;b&gt; &#124; &#96;x&#96;'
+    """
+    return html.escape(_one_line(text), quote=False).translate(MARKDOWN)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _code(text: str) -> str:
+    """Return a text as code, also in a table."""
+    return f"<code>{plain(text)}</code>" if set("`|\n") & set(text) else f"`{text}`"
+
+
+def _block(lines: Iterable[str]) -> str:
+    """Return lines as a block of text; a fence in them does not end it."""
+    return "\n".join(("```text", *(line.replace("```", '"""') for line in lines), "```"))
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:
@@ -135,7 +196,7 @@ def _paragraph(text: str) -> str:
 
 
 def _caption(caption: str) -> list[str]:
-    return [_paragraph(caption)] if caption else []
+    return [_paragraph(plain(caption))] if caption else []
 
 
 def _signatures(tables: Iterable[Table]) -> Iterator[str]:
@@ -144,11 +205,12 @@ def _signatures(tables: Iterable[Table]) -> Iterator[str]:
         if HEADING in notes:
             lines = (line.strip() for line in notes[notes.index(HEADING) + 1 :])
             yield "## Signatures of the metrics"
-            yield "\n".join(("```text", *lines, "```"))
+            yield _block(lines)
 
 
 def run(name: str, text: PageText, data: Path, folder: Path = PAGES) -> None:
-    """Run the command of an experiment, and copy its result beside the pages."""
+    """Run the command of an experiment from the start, and copy its result beside the pages."""
+    shutil.rmtree(OUT / name, ignore_errors=True)  # the command would resume what older code wrote
     words = [word.replace("DATA/", f"{data}/") for word in shlex.split(text.command)[1:]]
     command = [sys.executable, "-m", "mtloop", *words, "--out", str(OUT / name)]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -158,9 +220,28 @@ def run(name: str, text: PageText, data: Path, folder: Path = PAGES) -> None:
 
 def write(name: str, text: PageText, folder: Path = PAGES) -> None:
     """Write a page and its picture from its result."""
-    result = ResultFile.read(folder / f"{name}.json")
+    result = read_result(name, folder)
+    check(name, result)
+    chart = result.charts[text.picture]
     (folder / f"{name}.md").write_text(page(name, text, result), encoding="utf-8")
-    save(result.charts[text.picture], folder / f"{name}.png")
+    save(chart, folder / f"{name}.png", {DIGEST: digest(chart)})
+
+
+def read_result(name: str, folder: Path = PAGES) -> ResultFile:
+    """Return the result of an experiment; end with one line if there is none."""
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        _refuse(name, f"{path.name} is missing; run the experiment with --run DATA --only {name}")
+    try:
+        return ResultFile.read(path)
+    except InputError as error:
+        _refuse(name, str(error))
+
+
+def digest(chart: Chart) -> str:
+    """Return the SHA-256 of a chart's JSON, which its picture carries."""
+    content = json.dumps(chart_to_json(chart), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -171,6 +252,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", metavar="NAME", help="one experiment")
     options = parser.parse_args(argv)
     texts = read_texts()
+    if options.only and options.only not in texts:
+        raise SystemExit(f"no experiment {options.only!r}; there are {', '.join(texts)}")
+    if options.run is not None and not options.run.is_dir():
+        raise SystemExit(f"{options.run} is not a folder; give the folder with the data")
     for name in [options.only] if options.only else texts:
         if options.run is not None:
             run(name, texts[name], options.run.resolve())

@@ -24,6 +24,7 @@ from mtloop.experiments.method_settings import (
 )
 from mtloop.experiments.options import TaskOptions
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
+from mtloop.experiments.trace_notes import other_commits
 from mtloop.judges.rewards import sentence_reward
 from mtloop.methods.compatibility import check_feedback, check_without_references
 from mtloop.methods.defaults import BANDIT_METHODS, STREAM_LENGTH
@@ -33,7 +34,7 @@ from mtloop.methods.oracles import ORACLES
 from mtloop.methods.registry import find_method
 from mtloop.methods.word_level import LEXICON_SETTING
 from mtloop.report.bandit_results import BanditResults
-from mtloop.report.result_file import DataFile, Origin
+from mtloop.report.result_file import DataFile, Origin, seeds
 from mtloop.text.settings_files import make_settings
 
 
@@ -136,8 +137,12 @@ def run_locally(
     check_rewards(configs)
     jobs = [BanditJob(task, config, out) for config in configs]
     check_oracle([job.trace for job in jobs], oracle)
-    data = DataFile.read(task.data, len(task.layout), task.selection)
-    origin = Origin("bandit", (data,), seed={"rater": task.seed, "shuffle": task.shuffle})
+    data = [
+        DataFile.read(task.data, len(task.layout), task.selection),
+        *oracle_file([job.trace for job in jobs], oracle),
+    ]
+    seed = seeds(rater=task.seed, shuffle=task.shuffle, resampling=BanditResults.seed)
+    origin = Origin("bandit", data, seed=seed)
     run_jobs(jobs, runner)
     traces = {job.config.method.name: job.trace for job in jobs}
     reward, rater = sentence_reward(task.reward, task.language), task.rater_settings
@@ -172,11 +177,12 @@ def run_on_service(
     traces = [out / f"{config.method.file_name}.jsonl" for config in configs]
     check_oracle(traces, oracle)
     out.mkdir(parents=True, exist_ok=True)
-    pairs, origin = zip(configs, traces, strict=True), Origin("bandit")
+    data, seed = list(oracle_file(traces, oracle)), seeds(resampling=BanditResults.seed)
+    pairs, origin = zip(configs, traces, strict=True), Origin("bandit", seed=seed)
     run_jobs([ParticipantJob(service, task, Path(key_file), config, trace) for config, trace in pairs], runner)
     named = dict(zip((config.method.name for config in configs), traces, strict=True))
     steps = read_steps(named)
-    origin = replace(origin, data=(DataFile(task, segments=len(steps[configs[0].method.name])),))
+    origin = replace(origin, data=[DataFile(task, segments=len(steps[configs[0].method.name])), *data])
     return BanditResults(steps, oracle=read_oracle(oracle), origin=with_settings(origin, named))
 
 
@@ -185,9 +191,10 @@ def read_steps(traces: Mapping[str, Path]) -> dict[str, Sequence[Step]]:
 
 
 def with_settings(origin: Origin, traces: Mapping[str, Path], more: Mapping[str, JSON] | None = None) -> Origin:
-    """Return the origin of a result with the settings in the headers of the traces."""
+    """Return the origin of a result with the settings in the headers of the traces, and the commits of older traces."""
     recorded = recorded_settings({name: read_header(trace) for name, trace in traces.items()})
-    return replace(origin, settings={**recorded, **(more or {})})
+    commits = other_commits(traces, origin.provenance.commit)
+    return replace(origin, settings={**recorded, **(more or {})}, trace_commits=commits)
 
 
 def check_rewards(configs: Iterable[LearnerConfig]) -> None:
@@ -221,8 +228,19 @@ def check_models(methods: Sequence[Method], models: Mapping[str, str], *, lexico
 
 def check_oracle(written: Iterable[Path], oracle: Path | None) -> None:
     """Read the trace of the oracle before the runs, so that an error shows early. Skip it if a run will write it."""
-    if oracle and oracle.resolve() not in {trace.resolve() for trace in written}:
+    if oracle and not is_written(oracle, written):
         Trace.read(oracle)
+
+
+def oracle_file(written: Iterable[Path], oracle: Path | None) -> Iterator[DataFile]:
+    """Yield the trace of the oracle, unless a run of this experiment writes it."""
+    if oracle and not is_written(oracle, written):
+        yield DataFile.read(oracle)
+
+
+def is_written(trace: Path, written: Iterable[Path]) -> bool:
+    """Return whether a trace is one of those that the runs write."""
+    return trace.resolve() in {one.resolve() for one in written}
 
 
 def read_oracle(path: Path | None) -> Sequence[Step]:

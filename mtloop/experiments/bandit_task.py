@@ -21,6 +21,7 @@ from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Reward, Segment, Truth
 from mtloop.data import Corpus, parse_columns, read, subset
 from mtloop.data.stream_layout import StreamLayout
+from mtloop.experiments.trace_notes import with_notes
 from mtloop.judges.rater import Rater
 from mtloop.judges.rewards import make_noise, sentence_reward
 from mtloop.methods.learner_config import LearnerConfig
@@ -149,7 +150,7 @@ class BanditJob:
         steps = record(
             self.trace, header, stream, learner, self.task.rater(), schedule=schedule, stop_after=len(stream)
         )
-        deque(closed_after(steps, learner), maxlen=0)
+        deque(with_notes(closed_after(steps, learner), self.trace), maxlen=0)
 
     def prepare(self) -> tuple[Learner, Header]:
         """The learner and the header of its trace. An oracle gets the references."""

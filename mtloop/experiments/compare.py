@@ -28,10 +28,11 @@ from mtloop.experiments.method_settings import (
 from mtloop.experiments.options import ExperimentOptions
 from mtloop.experiments.run import ExperimentJob
 from mtloop.experiments.runners import Runner, make_runner, run_jobs
+from mtloop.experiments.trace_notes import other_commits
 from mtloop.methods.defaults import COMPARED_METHODS
 from mtloop.methods.method import Method
 from mtloop.report.chart import Chart
-from mtloop.report.result_file import DataFile, ExperimentResult, Origin
+from mtloop.report.result_file import DataFile, ExperimentResult, Origin, seeds
 from mtloop.report.table import Table
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def compare(
     documents = (DOCUMENTS if ADAPTING in experiments else 0) if reliability is None else reliability
     measured = backward_reliability.measure_reliability(experiments, documents, folder) if documents else {}
     recorded = recorded_settings({name: read_header(trace) for name, trace in traces.items()})
-    return MethodComparison(traces, measures, measured, replace(origin, settings=recorded))
+    commits = other_commits(traces, origin.provenance.commit)
+    return MethodComparison(traces, measures, measured, replace(origin, settings=recorded, trace_commits=commits))
 
 
 def make_experiments(
@@ -135,7 +137,7 @@ def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
 def make_origin(experiment: Experiment, segments: int, measures: Measures) -> Origin:
     """Return where the result of a comparison comes from; call it before the runs."""
     data = DataFile.read(experiment.data, segments, experiment.selection)
-    return Origin("compare", (data,), seed={"shuffle": experiment.shuffle, "resampling": measures.seed})
+    return Origin("compare", (data,), seed=seeds(shuffle=experiment.shuffle, resampling=measures.seed))
 
 
 def untranslated(stream: Iterable[tuple[Segment, Truth]]) -> list[Step]:

@@ -12,6 +12,7 @@ from mtloop.core.closing import closed_after
 from mtloop.core.errors import InputError
 from mtloop.core.log import logger
 from mtloop.core.types import JSON, Reward, Step
+from mtloop.experiments.trace_notes import with_notes
 from mtloop.methods.compatibility import check_without_references
 from mtloop.methods.learner_config import LearnerConfig
 
@@ -69,7 +70,7 @@ class ParticipantJob:
         start = run_config["first_step"]
         assert isinstance(start, int)
         total = self.passes * joined.initial_state.samples - start
-        return with_reward(closed_after(steps, learner), total, f"{self.task} {joined.run}")
+        return with_reward(with_notes(closed_after(steps, learner), self.trace), total, f"{self.task} {joined.run}")
 
     def to_json(self) -> dict[str, JSON]:
         fields: dict[str, JSON] = {name: getattr(self, name) for name in ("url", "task", "run_id", "passes")}

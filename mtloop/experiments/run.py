@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
@@ -26,6 +23,7 @@ from mtloop.experiments.measures import Measures
 from mtloop.experiments.options import ExperimentOptions
 from mtloop.experiments.running_scores import with_progress
 from mtloop.experiments.score import EvaluationResult
+from mtloop.experiments.trace_notes import with_notes
 from mtloop.judges import PostEditor
 from mtloop.report.result import Result
 from mtloop.report.table import Table
@@ -76,7 +74,7 @@ def check_output(trace: Path, *, resume: bool) -> None:
 def run_experiment(
     experiment: Experiment, out: Path, snapshot_every: int = 100, stop_after: int | None = None
 ) -> Iterator[Step]:
-    """Run the experiment and yield its steps. Write the trace to `out` and the times to a file beside it."""
+    """Run the experiment and yield its steps. Write the trace to `out`, and notes to a file beside it."""
     stream, schedule = experiment.stream(), experiment.make_schedule()
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
@@ -84,21 +82,8 @@ def run_experiment(
     steps = record(
         out, header, stream, learner, PostEditor(), schedule=schedule, snapshot_every=snapshot_every, stop_after=total
     )
-    timed = _timed(closed_after(steps, learner), out)
-    return with_progress(timed, total, experiment.method, experiment.language)
-
-
-def _timed(steps: Iterable[Step], out: Path) -> Iterator[Step]:
-    """Yield the steps and write their times to a separate file, so that equal runs write equal traces."""
-    start, steps = time.perf_counter(), iter(steps)
-    first = next(steps, None)  # opens the trace; if that fails, no file of times is created
-    if first is None:
-        return
-    with out.with_suffix(".meta.jsonl").open("a", encoding="utf-8") as times:
-        for step in chain([first], steps):
-            times.write(json.dumps({"step": step.index, "seconds": round(time.perf_counter() - start, 4)}) + "\n")
-            start = time.perf_counter()
-            yield step
+    noted = with_notes(closed_after(steps, learner), out)
+    return with_progress(noted, total, experiment.method, experiment.language)
 
 
 @dataclass(frozen=True)

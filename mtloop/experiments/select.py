@@ -14,6 +14,7 @@ from mtloop.experiments.replay_plan import Orders, ReplayOptions, ReplayPlan
 from mtloop.experiments.selection_result import SelectionResult
 from mtloop.report.picture import check_drawing
 from mtloop.report.result_file import DataFile, Origin
+from mtloop.report.selection_intervals import SEED as RESAMPLING_SEED
 from mtloop.selection.policies.registry import check_spec, has_stopping_rule
 from mtloop.selection.replay_input import ReplayInput
 from mtloop.text.settings_files import check_settings
@@ -97,8 +98,10 @@ def _origin(replayed: ReplayInput, options: ReplayOptions, specs: Sequence[str],
     settings: dict[str, JSON] = {"policies": list(specs)}
     settings |= {name: _plain(getattr(replayed, name)) for name in names}
     settings |= {name: getattr(options, name) for name in ("missing", "decimals", "runs", "orders")}
+    settings["checkpoints"] = [int(one) if str(one).isdigit() else one for one in options.checkpoints]
     others = [DataFile.read(path) for path in (replayed.gold, replayed.metric_scores) if path is not None]
-    return Origin("select", [_ratings_file(replayed.ratings, segments), *others], settings, {"replay": options.seed})
+    seeds = {"replay": options.seed, "resampling": RESAMPLING_SEED}
+    return Origin("select", [_ratings_file(replayed.ratings, segments), *others], settings, seeds)
 
 
 def _plain(value: object) -> JSON:

@@ -18,9 +18,10 @@ from mtloop.experiments.bandit_task import BanditJob
 from mtloop.experiments.join import ParticipantJob
 from mtloop.experiments.run import ExperimentJob
 from mtloop.experiments.runners import EXIT_INPUT_ERROR, EXIT_INTERRUPTED, EXIT_STOPPED, Job
+from mtloop.translation.fill_files import FillJob
 
-JOBS: dict[str, type[ExperimentJob | BanditJob | ParticipantJob]] = {
-    job.kind: job for job in (ExperimentJob, BanditJob, ParticipantJob)
+JOBS: dict[str, type[ExperimentJob | BanditJob | ParticipantJob | FillJob]] = {
+    job.kind: job for job in (ExperimentJob, BanditJob, ParticipantJob, FillJob)
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,11 +33,14 @@ _SETTINGS = {
 }
 
 
-def save(chart: Chart, path: Path) -> None:
-    """Draw a chart into a PNG or SVG file, depending on the suffix. Equal charts give equal bytes."""
+def save(chart: Chart, path: Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Draw a chart into a PNG or SVG file, depending on the suffix. Equal charts give equal bytes.
+
+    `metadata` are texts by name that a PNG file carries.
+    """
     kind = path.suffix.removeprefix(".")
     with _settings(), atomic(path) as file:
-        draw(chart).savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
+        draw(chart).savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else dict(metadata or {}))
 
 
 def png(chart: Chart) -> bytes:

@@ -18,7 +18,11 @@ from mtloop.core.types import JSON
 
 PACKAGES = ("torch", "numpy", "sacrebleu")
 _PACKAGE_FOLDER = Path(__file__).parents[1]
-_PATH = re.compile(r"[^\s=,:]*/[^\s=,:]+")  # in a word such as `methods=a,folder/mine.py:Engine`
+_USER_INFO = re.compile(r"(?<=://)[^/\s]*@")
+_SEPARATORS = re.compile(r"(\s*[,=]\s*)")
+_PREFIX = re.compile(r"[\w+-]{2,}:(?!//)")
+_PATH_START = re.compile(r"[/~\\]|\.\.?[/\\]|[A-Za-z]:[/\\]")
+_WORD = re.compile(r"(?P<quote>[\"'])(?P<quoted>.*?)(?P=quote)|(?:\\ |\S)+")
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,12 @@ class Provenance:
     def now(cls) -> Provenance:
         """Describe this moment. Call it before a long experiment: the files of a checkout may change meanwhile."""
         date = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-        return cls(date, __version__, checked_out_commit(_PACKAGE_FOLDER), versions(), processor(), cores())
+        return cls(date, __version__, running_commit(), versions(), processor(), cores())
+
+
+def running_commit() -> str | None:
+    """Return the commit of the code that runs now."""
+    return checked_out_commit(_PACKAGE_FOLDER)
 
 
 def checked_out_commit(package: Path) -> str | None:
@@ -83,26 +92,82 @@ def cores() -> int:
 
 
 def without_folders(text: str) -> str:
-    """Return a text with the names of files in place of their paths; a model's name on the hub and a URL stay.
+    """Return a text with the names of files in place of their paths, and URLs without user names and passwords.
+
+    The text may be a list with commas, KEY=VALUE, or a command after `exec:`. A model's name on the hub stays.
 
     >>> without_folders("mine=/home/me/mine.py:Engine"), without_folders("owner/model")
     ('mine=mine.py:Engine', 'owner/model')
+    >>> without_folders("http://me:secret@host:8017/dev"), without_folders("a,C:\\\\Users\\\\me\\\\x.tsv")
+    ('http://host:8017/dev', 'a,x.tsv')
     """
+    text = _USER_INFO.sub("", text)
     name, equals, value = text.partition("=")
+    if _exists(text):
+        return _last_part(text)
+    if equals and _exists(value):
+        return f"{without_folders(name)}={_last_part(value)}"
+    return "".join(map(_reduced, _SEPARATORS.split(text)))
+
+
+def _reduced(text: str) -> str:
+    """Return one item of a list without folders."""
+    if prefix := _PREFIX.match(text):  # such as `exec:`
+        rest = text[prefix.end() :]
+        return prefix[0] + (_reduced_words(rest) if prefix[0] == "exec:" else _reduced(rest))
     if "://" in text:
-        return text
-    if _exists(value if equals else text):
-        return f"{name}={_last_part(value)}" if equals else _last_part(text)
-    return _PATH.sub(lambda found: _last_part(found[0]) if _is_path(found[0]) else found[0], text)
+        return _last_part(text) if text.startswith("file:") else text
+    if _is_path(text):
+        return _last_part(text)
+    return _reduced_words(text) if " " in text else text
+
+
+def _reduced_words(text: str) -> str:
+    """Return a command line without folders; words in quotes stay in quotes."""
+    return _WORD.sub(_reduced_word, text)
+
+
+def _reduced_word(word: re.Match[str]) -> str:
+    quote = word["quote"] or ""
+    return f"{quote}{without_folders(word['quoted'] if quote else word[0])}{quote}"
 
 
 def plain_settings(value: JSON) -> JSON:
-    """Return settings with the names of files in place of their paths."""
+    """Return settings with the names of files in place of their paths, also in the names of settings."""
     if isinstance(value, dict):
-        return {name: plain_settings(item) for name, item in value.items()}
+        return {without_folders(name): plain_settings(item) for name, item in value.items()}
     if isinstance(value, list):
         return list(map(plain_settings, value))
     return without_folders(value) if isinstance(value, str) else value
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Return names of systems without folders, by their long names; equal ones get a number.
+
+    >>> short_names(["full", "/a/mine.py:Engine", "/b/mine.py:Engine"])
+    {'full': 'full', '/a/mine.py:Engine': 'mine.py:Engine', '/b/mine.py:Engine': 'mine.py:Engine (2)'}
+    """
+    short: dict[str, str] = {}
+    for name in names:
+        plain = without_folders(name)
+        equal = sum(without_folders(other) == plain for other in short)
+        short[name] = f"{plain} ({equal + 1})" if equal else plain
+    return short
+
+
+def renamed(value: JSON, names: Mapping[str, str]) -> JSON:
+    """Return plain JSON with other names in all its texts and keys."""
+    if isinstance(value, dict):
+        return {str(renamed(key, names)): renamed(item, names) for key, item in value.items()}
+    if isinstance(value, list):
+        return [renamed(item, names) for item in value]
+    return _renamed_text(value, names) if isinstance(value, str) else value
+
+
+def _renamed_text(text: str, names: Mapping[str, str]) -> str:
+    for name in sorted(names, key=len, reverse=True):  # one name may be the end of another
+        text = text.replace(name, names[name]) if names[name] != name else text
+    return text
 
 
 def command_text(words: Iterable[str]) -> str:
@@ -115,15 +180,19 @@ def command_text(words: Iterable[str]) -> str:
 
 
 def _is_path(text: str) -> bool:
-    return text.startswith(("/", "~", ".")) or _exists(text)
+    """Return whether a text is a path: a name on the hub has one slash, and its first part is no folder here."""
+    if _PATH_START.match(text) or text.count("/") > 1 or re.search(r"\\\w", text):
+        return True
+    folder, slash, _ = text.partition("/")
+    return _exists(text) or (bool(slash) and (_exists(text.rpartition(":")[0]) or _exists(folder)))
 
 
 def _last_part(path: str) -> str:
-    return Path(path).name or path
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path
 
 
 def _exists(text: str) -> bool:
     try:
-        return Path(text).exists()
-    except OSError:  # the text is too long for a name
+        return bool(text) and Path(text).exists()
+    except (OSError, ValueError):  # the text is too long for a name, or holds a zero byte
         return False

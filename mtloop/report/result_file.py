@@ -21,7 +21,7 @@ from mtloop.report.plain_data import (
     table_from_json,
     table_to_json,
 )
-from mtloop.report.provenance import Provenance, plain_settings
+from mtloop.report.provenance import Provenance, plain_settings, renamed, short_names
 from mtloop.report.result import Result
 from mtloop.report.table import Table
 
@@ -50,15 +50,25 @@ class DataFile:
         return cls(Path(path).name, digest, segments, chosen)
 
 
+def seeds(**given: int) -> dict[str, int]:
+    """Return the seeds by name; a shuffle of 0 means that nothing was shuffled, so it is left out."""
+    return {name: seed for name, seed in given.items() if seed or name != "shuffle"}
+
+
 @dataclass(frozen=True)
 class Origin:
-    """What was run: the experiment, its data, its settings and seeds by name, and where and when it was run."""
+    """What was run: the experiment, its data, its settings and seeds by name, and where and when it was run.
+
+    The settings of a comparison are those of its systems, by name. `trace_commits` are the commits that wrote the trace
+    of a system, if they are not the commit of this run; None is an unknown one.
+    """
 
     experiment: str
     data: Sequence[DataFile] = ()
     settings: Mapping[str, JSON] = field(default_factory=dict)
     seed: Mapping[str, int] = field(default_factory=dict)
     provenance: Provenance = field(default_factory=Provenance.now)
+    trace_commits: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,28 +81,33 @@ class ResultFile:
     charts: Mapping[str, Chart]
 
     def to_json(self) -> dict[str, JSON]:
-        origin, count = self.origin, len(self.charts)
-        points = {name: points_per_curve(chart, count) for name, chart in self.charts.items()}
+        """Return all as plain JSON; systems that are named after files have short names in it."""
+        origin, names = self.origin, short_names(self.origin.settings)
         return {
             "format": FORMAT,
             "experiment": origin.experiment,
             "provenance": asdict(origin.provenance),
+            **_commits_to_json(origin.trace_commits, names),
             "command": self.command,
             "data": [asdict(data) for data in origin.data],
-            "settings": plain_settings(dict(origin.settings)),
+            "settings": plain_settings(renamed(dict(origin.settings), names)),
             "seed": dict(origin.seed),
-            "tables": {name: table_to_json(table) for name, table in self.tables.items()},
-            "charts": {name: chart_to_json(chart, points[name]) for name, chart in self.charts.items()},
+            "tables": {name: renamed(table_to_json(table), names) for name, table in self.tables.items()},
+            "charts": renamed(self._charts_to_json(), names),
         }
+
+    def _charts_to_json(self) -> dict[str, JSON]:
+        count = len(self.charts)
+        return {name: chart_to_json(chart, points_per_curve(chart, count)) for name, chart in self.charts.items()}
 
     @classmethod
     def read(cls, path: str | Path) -> ResultFile:
         """Read a file. Raise InputError if it is not a result of this format."""
         content = _read(Path(path))
         data = tuple(DataFile(**one) for one in content["data"])
-        provenance = Provenance(**content["provenance"])
+        provenance, commits = Provenance(**content["provenance"]), content.get("trace_commits", {})
         return cls(
-            Origin(content["experiment"], data, content["settings"], content["seed"], provenance),
+            Origin(content["experiment"], data, content["settings"], content["seed"], provenance, commits),
             content["command"],
             {name: table_from_json(table) for name, table in content["tables"].items()},
             {name: chart_from_json(chart) for name, chart in content["charts"].items()},
@@ -125,6 +140,10 @@ class ExperimentResult(Result):
             raise InputError("this result cannot be saved: it does not know its data; make it with mtloop's functions")
         charts = {chart.name: chart for chart in self.saved_charts()}
         return ResultFile(self.origin, command, self.saved_tables(), charts).write(path)
+
+
+def _commits_to_json(commits: Mapping[str, Sequence[str | None]], names: Mapping[str, str]) -> dict[str, JSON]:
+    return {"trace_commits": renamed({name: list(found) for name, found in commits.items()}, names)} if commits else {}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mtloop.core.types import JSON
 from mtloop.metrics.base import Array
 from mtloop.report.table import Table
+from mtloop.report.wording import median_text
 from mtloop.selection.policy_result import PolicyResult
 
 RESAMPLES, SEED = 2000, 1
@@ -36,13 +37,13 @@ def interval_table(results: Sequence[PolicyResult]) -> Table:
 
 
 def _cells(result: PolicyResult, first: PolicyResult) -> list[str]:
-    medians = [_cell(*_median(_runs(result, measure)), "{:,.0f}") for measure in MEASURES]
-    difference = "-" if result is first else _cell(*_difference(result, first), "{:+,.0f}")
+    medians = [_cell(*_median(_runs(result, measure)), ",") for measure in MEASURES]
+    difference = "-" if result is first else _cell(*_difference(result, first), "+,")
     return [result.policy, *medians, difference]
 
 
 def _cell(value: float, low: float, high: float, form: str) -> str:
-    return f"{form.format(value)} ({form.format(low)}, {form.format(high)})"
+    return f"{median_text(value, form)} ({median_text(low, form)}, {median_text(high, form)})"
 
 
 def _record(result: PolicyResult, first: PolicyResult) -> dict[str, JSON]:

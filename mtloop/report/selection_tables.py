@@ -12,6 +12,7 @@ from mtloop.core.protocols import Stop
 from mtloop.core.types import JSON
 from mtloop.report.stop_sentence import describe_stop
 from mtloop.report.table import Table
+from mtloop.report.wording import median_text
 from mtloop.selection.gold_comparison import Gold
 from mtloop.selection.policy_result import PolicyResult
 
@@ -48,8 +49,9 @@ def _effort_headers(top: int) -> tuple[str, ...]:
 
 
 def _effort_cells(result: PolicyResult) -> list[str]:
-    effort = result.effort.to_json()
-    medians = (f"{effort[name]:.0f}" for name in ("median_ratings", "settled_exactly", "settled_within_tie"))
+    effort, measured = result.effort.to_json(), result.effort
+    needed = (measured.ratings, measured.settled_exactly, measured.settled_within_tie)
+    medians = (median_text(float(np.median(ratings))) for ratings in needed)
     counts = (f"{effort[name]}/{result.runs}" for name in ("final_exactly_right", "final_right_within_tie", "stopped"))
     stops = (effort[name] for name in ("stops_exactly_right", "stops_right_within_tie"))
     right = (f"{count}/{effort['stopped']}" if effort["stopped"] else "-" for count in stops)
@@ -115,4 +117,4 @@ def _early_stops(result: PolicyResult, stops: Sequence[Stop]) -> str:
     often = f"{answers.count(common)} of {pluralise(len(stops), 'stop')}"
     best = [name for name in dict.fromkeys([*result.gold.ranking, *common]) if name in common]
     answer = f"most frequent answer ({often}): {describe_stop(first, best)}"
-    return f"{runs}, after {np.median(result.effort.stopped):.0f} ratings (median); {answer}"
+    return f"{runs}, after {median_text(float(np.median(result.effort.stopped)))} ratings (median); {answer}"

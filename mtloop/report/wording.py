@@ -24,6 +24,15 @@ def selection_note(systems: int) -> str:
     return f", not corrected for selecting the best of {systems} systems" if systems > 1 else ""
 
 
+def median_text(value: float, form: str = "") -> str:
+    """Return a median of whole numbers: with one decimal if it lies between two of them.
+
+    >>> median_text(306.5), median_text(9730.0, ","), median_text(-9424.0, "+,")
+    ('306.5', '9,730', '-9,424')
+    """
+    return f"{value:{form}.1f}".removesuffix(".0")
+
+
 def signed(value: float, digits: int = 2) -> str:
     """Return a difference with its sign; the minus is a true minus sign, as wide as the plus.
 

@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from mtloop.report.provenance import checked_out_commit
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 RUNNER = "run_all.py"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py") if path.name != RUNNER)
@@ -21,9 +23,10 @@ def test_small_runs_give_a_page(tmp_path: Path) -> None:
     command = [sys.executable, FOLDER / RUNNER, "--small", "--only", "ter,selection", "--out", page]
     subprocess.run(command, check=True, capture_output=True)
     text = page.read_text(encoding="utf-8")
-    assert re.search(r"^\| machine \| \S.*, \d+ cores \|$", text, re.MULTILINE)
-    assert re.search(r"^\| date \| \d{4}-\d\d-\d\d \|$", text, re.MULTILINE)
-    assert re.search(r"^\| commit \| ([0-9a-f]{40}.*|unknown) \|$", text, re.MULTILINE)
+    assert re.search(r"^\| Machine \| \S.*, \d+ cores \|$", text, re.MULTILINE)
+    assert re.search(r"^\| Date \| \d{4}-\d\d-\d\d \|$", text, re.MULTILINE)
+    commit = checked_out_commit(FOLDER.parent / "mtloop")
+    assert f"| Commit | {f'`{commit}`' if commit else 'unknown'} |\n" in text
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["ter.py", "selection.py"]
     assert "```sh\npython benchmarks/ter.py --small\n```" in text
     assert re.search(r"```text\nsynthetic: 20 segments.* ratio \d", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,11 +64,12 @@ def test_an_interrupted_comparison_resumes_in_other_processes(mtloop: Mtloop, da
     out = data.parent / "out"
     arguments = ("bandit", "--task", data, "--methods", "copy-source,nmt-el-cv", "--model", model, "--out", out)
     assert mtloop(*arguments, "--jobs", 1).code == 0
-    whole = {path.name: path.read_bytes() for path in out.glob("*.jsonl")}
+    names = ("copy-source.jsonl", "nmt-el-cv.jsonl")
+    whole = [(out / name).read_bytes() for name in names]
     trace = out / "nmt-el-cv.jsonl"
     trace.write_bytes(b"\n".join(trace.read_bytes().split(b"\n")[:7]) + b'\n{"kind":"st')
     assert mtloop(*arguments, "--jobs", 2).code == 0
-    assert {path.name: path.read_bytes() for path in out.glob("*.jsonl")} == whole
+    assert [(out / name).read_bytes() for name in names] == whole
 
 
 def test_skip_distinct_and_limit_select_the_same_sentences_as_in_run(mtloop: Mtloop, data: Path) -> None:
@@ -116,6 +118,13 @@ def test_regret_against_a_trace(mtloop: Mtloop, data: Path) -> None:
     assert result.code == 0
     assert "0.0000" in result.out
     assert "the oracle's translations" in result.out
+    assert len(ResultFile.read(out / "result.json").origin.data) == 1  # the run itself wrote the trace
+    assert mtloop(*arguments[:-1], data.parent / "other", "--oracle", out / "copy-source.jsonl").code == 0
+    origin = ResultFile.read(data.parent / "other" / "result.json").origin
+    digest = hashlib.sha256((out / "copy-source.jsonl").read_bytes()).hexdigest()
+    assert (origin.data[1].name, origin.data[1].sha256) == ("copy-source.jsonl", digest)
+    assert origin.seed == {"rater": 1, "resampling": 1}
+    assert origin.trace_commits == {}
 
 
 def test_regret_against_a_trained_oracle(mtloop: Mtloop, data: Path, model: Path) -> None:

@@ -212,6 +212,37 @@ def test_compare_writes_its_result_without_sentences(mtloop: Call, data: Path, t
         assert step.references[0] not in text
 
 
+ENGINE = """
+from mtloop.core import Learned, PostEdit, Proposal
+
+
+class Engine:
+    learns_from = (PostEdit,)
+
+    def propose(self, segment):
+        return Proposal(segment, segment.source)
+
+    def learn(self, proposal, feedback):
+        return Learned()
+"""
+
+
+def test_the_result_of_an_own_engine_names_no_folder(mtloop: Call, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "my data").mkdir()
+    (tmp_path / "my data" / "mine.py").write_text(ENGINE, encoding="utf-8")
+    methods, out = f"copy-source,{tmp_path / 'my data' / 'mine.py'}:Engine", tmp_path / "out"
+    options = ("--data", data, "--methods", methods, "--metrics", "ter", "--limit", 5, "--jobs", 1, "--out", out)
+    result = mtloop("compare", *options)
+    assert result.code == 0, result.err
+    text = (out / "result.json").read_text(encoding="utf-8")
+    saved = json.loads(text)
+    assert str(tmp_path) not in text
+    assert "my data" not in text
+    assert saved["settings"].keys() == {"copy-source", "mine.py:Engine"}
+    assert "--methods copy-source,mine.py:Engine " in saved["command"]
+    assert [row[0] for row in saved["tables"]["differences"]["cells"]] == ["copy-source", "mine.py:Engine"]
+
+
 def test_compare_measures_reliability_of_methods_that_learn_from_post_edits(
     mtloop: Call, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

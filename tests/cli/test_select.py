@@ -63,7 +63,9 @@ def test_table_and_files(mtloop: CALL, ratings: Path, tmp_path: Path) -> None:
         "mtloop select --ratings ratings.tsv --policies ewaf,exp3:variant=published,race"
     )
     assert str(tmp_path) not in json.dumps(saved)
-    assert (saved["experiment"], saved["seed"], saved["settings"]["runs"]) == ("select", {"replay": 1}, 3)
+    assert (saved["experiment"], saved["settings"]["runs"]) == ("select", 3)
+    assert saved["seed"] == {"replay": 1, "resampling": 1}
+    assert saved["settings"]["checkpoints"][-1] == "end"
     assert (saved["data"][0]["name"], saved["data"][0]["segments"]) == ("ratings.tsv", 150)
     assert [row[0] for row in saved["tables"]["intervals"]["cells"]] == ["ewaf", "exp3:variant=published", "race"]
     assert saved["charts"].keys() == {path.stem for path in out.glob("*.png")}

@@ -57,6 +57,7 @@ def test_paths_become_names_and_other_words_stay(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my data").mkdir()
     (tmp_path / "my data" / "manual.tsv").touch()
+    (tmp_path / "my data" / "mine.py").touch()
     for typed, shown in {
         "my data/manual.tsv": "manual.tsv",
         "--data=my data/manual.tsv": "--data=manual.tsv",
@@ -65,9 +66,26 @@ def test_paths_become_names_and_other_words_stay(tmp_path: Path, monkeypatch: py
         "exec:/usr/bin/translate --model ~/models/big": "exec:translate --model big",
         "Helsinki-NLP/opus-mt-en-de": "Helsinki-NLP/opus-mt-en-de",
         "http://localhost:8017/dev": "http://localhost:8017/dev",
+        "http://user:se,cret@host/": "http://host/",
+        "baseline,http://me:secret@host/dev?a=b": "baseline,http://host/dev?a=b",
+        "copy-source,/abs/my data/mine.py:Engine": "copy-source,mine.py:Engine",
+        "/abs/my data/mine.py:Engine:rate=0.5": "mine.py:Engine:rate=0.5",
+        "baseline,my data/mine.py:Engine": "baseline,mine.py:Engine",
+        "general_data=my data/none.tsv": "general_data=none.tsv",
+        r"C:\Users\me\x.tsv": "x.tsv",
+        r"--data=C:\Users\me\x.tsv": "--data=x.tsv",
+        "D:/mine/x.tsv": "x.tsv",
+        r"\\server\share\x.tsv": "x.tsv",
+        "file:///home/me/x.tsv": "x.tsv",
+        "some/where/else": "else",
+        "/home/me/folder/": "folder",
+        "exec:python '/my data/count.py' --rate=1 saves": "exec:python 'count.py' --rate=1 saves",
+        r"exec:C:\Python\python.exe count.py": "exec:python.exe count.py",
+        "source=A, target=B": "source=A, target=B",
         "lora+memory+copy": "lora+memory+copy",
         "race:top=1:confidence=0.9": "race:top=1:confidence=0.9",
     }.items():
         assert without_folders(typed) == shown
     assert command_text(["mtloop", "run", "my data/manual.tsv"]) == "mtloop run manual.tsv"
+    assert plain_settings({"/a/mine.py:E": {"model": "~/m"}}) == {"mine.py:E": {"model": "m"}}
     assert plain_settings({"files": ["/a/b.tsv", 1], "rate": 0.5}) == {"files": ["b.tsv", 1], "rate": 0.5}

@@ -46,6 +46,23 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert ResultFile.read(read.write(tmp_path / "again.json")).to_json() == read.to_json()
 
 
+def test_systems_from_files_have_short_names_everywhere(tmp_path: Path) -> None:
+    names = {"/abs/my data/mine.py:Engine": "mine.py:Engine", "/abs/b/mine.py:Engine": "mine.py:Engine (2)"}
+    long, other = names
+    table = Table(["system", f"against {long}"], [[long, "1"], [other, "2"]], [{"system": long}], notes=[f"on {other}"])
+    curve = Series(long, np.array([1.0]), np.array([2.0]))
+    drawn = Chart("c", f"minus {long}", Axis("x"), Axis("y"), (curve,), caption=f"{other}: better")
+    origin = Origin("compare", (), {long: {"rate": 1}, other: {"rate": 2}}, trace_commits={other: [None, "a"]})
+    text = ResultFile(origin, None, {"t": table}, {"c": drawn}).write(tmp_path / "r.json").read_text(encoding="utf-8")
+    assert "/abs" not in text
+    read = ResultFile.read(tmp_path / "r.json")
+    assert read.origin.settings == {"mine.py:Engine": {"rate": 1}, "mine.py:Engine (2)": {"rate": 2}}
+    assert read.origin.trace_commits == {"mine.py:Engine (2)": [None, "a"]}
+    assert read.tables["t"].headers[1] == "against mine.py:Engine"
+    assert read.tables["t"].notes == ["on mine.py:Engine (2)"]
+    assert read.charts["c"].series[0].name == "mine.py:Engine"
+
+
 def test_long_curves_are_thinned_and_gaps_remain() -> None:
     content = chart_to_json(chart(10_000))
     assert len(content["series"][0]["x"]) == MAX_POINTS  # type: ignore[index, arg-type, call-overload]
