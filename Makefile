@@ -40,7 +40,7 @@ bench: .venv/test.stamp
 	$(BIN)/python benchmarks/run_all.py $(if $(DATA),--data $(DATA)) $(if $(HUMAN),--human $(HUMAN))
 
 docs: .venv/test.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo out/site/index.html
 
 lint: .venv/test.stamp

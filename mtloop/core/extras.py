@@ -14,7 +14,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "report": ("matplotlib", "jinja2"),
     "service": (
         *("fastapi", "uvicorn", "httptools", "sqlalchemy", "alembic", "aiosqlite", "asyncpg", "jinja2"),
-        *("prometheus_client", "pydantic_settings"),
+        *("markupsafe", "prometheus_client", "pydantic_settings", "starlette"),
     ),
     "client": ("httpx2",),
     "tune": ("optuna",),

@@ -16,6 +16,7 @@ import sacrebleu
 from helpers.command_result import CommandResult
 from helpers.file_samples import tmx, tu
 from helpers.samples import noisy_steps
+from helpers.tiny_model.make_spm import spm_bytes
 
 from mtloop.core import Header, Segment, TraceWriter, Truth, run
 from mtloop.data import pairs
@@ -378,13 +379,7 @@ def test_a_truecaser_can_be_trained_on_a_text(mtloop: Call, files: Path) -> None
 
 
 def test_recall_of_subwords(mtloop: Call, files: Path) -> None:
-    import sentencepiece
-
-    text = files / "text.txt"
-    text.write_text("The dog bites the lady\nA terrier bites the person\nThe man bites the dog\n" * 5)
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(text), model_prefix=str(files / "m"), vocab_size=30, minloglevel=2, hard_vocab_limit=False
-    )
+    (files / "m.model").write_bytes(spm_bytes("source"))
     found, wanted, signature = recall(mtloop, files, "--spm", files / "m.model")
     assert 0 < found <= wanted
     assert "spm-m.model" in signature

@@ -7,23 +7,32 @@ import itertools
 import os
 import signal
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Callable
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, TimeoutExpired
 from tempfile import TemporaryFile
 from typing import IO, Any, NoReturn
 
+DEADLINE = 120.0  # seconds
 
-def run_forked(work: Callable[[], object], stdin: str = "") -> CompletedProcess[str]:
-    """Call a function in a forked child; return its exit code and its output, as `subprocess.run` does."""
+
+def run_forked(work: Callable[[], object], stdin: str = "", timeout: float = DEADLINE) -> CompletedProcess[str]:
+    """Call a function in a forked child; return its exit code and its output, as `subprocess.run` does.
+
+    A child that is not done in time is killed, and TimeoutExpired is raised with its output.
+    """
     with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
         child = _fork()
         if not child:
             sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
             _call_and_exit(work, out, err)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        return CompletedProcess("forked", code, *(_content(file) for file in (out, err)))
+        code = _exit_code(child, timeout)
+        output, messages = _content(out), _content(err)
+    if code is None:
+        raise TimeoutExpired("forked", timeout, output, messages)
+    return CompletedProcess("forked", code, output, messages)
 
 
 def kill_at(
@@ -53,6 +62,19 @@ def _fork() -> int:
         return os.fork()
 
 
+def _exit_code(child: int, timeout: float) -> int | None:
+    """Wait for a child; kill it and return None if it is not done in time."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
 def _call_and_exit(work: Callable[[], object], out: IO[str], err: IO[str]) -> NoReturn:
     """End this process without returning to pytest."""
     code = 1
@@ -63,13 +85,21 @@ def _call_and_exit(work: Callable[[], object], out: IO[str], err: IO[str]) -> No
         work()
         code = 0
     except SystemExit as stop:
-        code = int(stop.code or 0)
+        code = _code_of(stop, err)
     except BaseException:
         traceback.print_exc(file=err)
     finally:
         out.flush()
         err.flush()
         os._exit(code)
+
+
+def _code_of(stop: SystemExit, err: IO[str]) -> int:
+    """Return the exit code of `sys.exit`. Python writes an argument that is no number as a message."""
+    if stop.code is None or isinstance(stop.code, int):
+        return stop.code or 0
+    print(stop.code, file=err)
+    return 1
 
 
 def _content(file: IO[str]) -> str:

@@ -1,30 +1,21 @@
-"""Tiny Marian models in the file format of Hugging Face."""
+"""Tiny Marian models in the file format of Hugging Face: committed vocabularies, weights from a seed."""
 
 from __future__ import annotations
 
-import io
 import json
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import sentencepiece
 import torch
+from helpers.tiny_model.make_spm import SIDES, demo_pairs, spm_bytes
 from transformers import MarianConfig, MarianMTModel
 
-PIECES = 400
-
-
-def demo_pairs() -> list[tuple[str, str]]:
-    """Return the sentence pairs of the demo document."""
-    lines = (files("mtloop") / "demo" / "manual.en-de.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    return [(source, target) for source, target, _ in (line.split("\t") for line in lines)]
+__all__ = ["demo_pairs", "write_tiny"]
 
 
 def write_tiny(folder: Path, *, tied: bool = False, seed: int = 0, width: int = 32) -> MarianMTModel:
     """Write a random model with real vocabularies; `tied` shares vocabulary and embeddings, as hub models do."""
-    sides = zip(*demo_pairs(), strict=True)
-    tables = [_spm(folder, name, list(texts)) for name, texts in zip(("source", "target"), sides, strict=True)]
+    tables = [_spm(folder, side) for side in SIDES]
     if tied:
         shared = _number(dict.fromkeys(piece for table in tables for piece in table))
         tables = [shared, shared]
@@ -36,25 +27,11 @@ def write_tiny(folder: Path, *, tied: bool = False, seed: int = 0, width: int = 
     return model
 
 
-def _spm(folder: Path, name: str, texts: list[str]) -> dict[str, int]:
-    model = _trained(tuple(texts))
-    (folder / f"{name}.spm").write_bytes(model)
+def _spm(folder: Path, side: str) -> dict[str, int]:
+    model = spm_bytes(side)
+    (folder / f"{side}.spm").write_bytes(model)
     spm = sentencepiece.SentencePieceProcessor(model_proto=model)
     return _number({spm.id_to_piece(i): 0 for i in range(spm.get_piece_size())})
-
-
-@cache
-def _trained(texts: tuple[str, ...]) -> bytes:
-    """Return a trained vocabulary. Each test process trains it only once."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts),
-        model_writer=model,
-        vocab_size=PIECES,
-        character_coverage=1.0,
-        minloglevel=2,
-    )
-    return model.getvalue()
 
 
 def _number(pieces: dict[str, int]) -> dict[str, int]:

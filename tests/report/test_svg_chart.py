@@ -122,6 +122,58 @@ def test_the_keyboard_reads_zooms_and_leaves(draw: Draw) -> None:
     expect(page.locator(".reading")).to_be_hidden()
 
 
+def hold(page: Page, first: str, key: str) -> None:
+    """Press a key, then another one 80 times. A chart that hangs is a timeout."""
+    page.evaluate(
+        """([first, key]) => {
+          const press = (key) => document.querySelector("svg").dispatchEvent(new KeyboardEvent("keydown", { key }));
+          window.held = false;
+          setTimeout(() => { [first, ...Array(80).fill(key)].forEach(press); window.held = true; });
+        }""",
+        [first, key],
+    )
+    page.wait_for_function("window.held", timeout=20_000)
+
+
+UNEVEN = np.cumsum(np.random.default_rng(2).uniform(0.01, 0.1, 200))
+
+
+@pytest.mark.parametrize(
+    ("x", "axis"),
+    [
+        (np.arange(1.0, 10_001), Axis("samples", "sample", log=True)),
+        (UNEVEN, Axis("hours")),
+        (0.1 + np.arange(3) * 2e-16, Axis("hours")),  # neighbours that a number can hardly tell apart
+        (np.arange(1.0, 101), SEGMENTS),
+    ],
+    ids=["logarithmic", "not whole", "hardly different", "segments"],
+)
+@pytest.mark.parametrize("first", ["End", ""], ids=["at a point", "in the middle"])
+def test_a_held_plus_key_stops_at_a_few_points(x: Any, axis: Axis, first: str, draw: Draw) -> None:
+    page = draw(chart(Series("a", x, np.sin(x)), x=axis))
+    image = page.locator("svg")
+    hold(page, first, "+")
+    assert 0 < len(ticks(page, "x")) < 25
+    assert "NaN" not in image.inner_html()
+    image.press("Home")
+    expect(page.locator(".reading")).to_be_visible()  # there is still a point to read
+    hold(page, first, "-")
+    image.press("Home")
+    assert float(page.locator(".reading strong").inner_text().split()[-1]) == pytest.approx(x[0], rel=1e-4)
+
+
+def test_the_narrowest_zoom_shows_three_steps_of_the_points(draw: Draw) -> None:
+    page = draw(chart(curve("a", range(1, 101))))
+    hold(page, "", "ArrowRight")
+    hold(page, "", "+")
+    assert ticks(page, "x") == ["79", "80", "81"]  # from 78.5 to 81.5
+
+
+def test_values_that_hardly_differ_have_few_ticks(draw: Draw) -> None:
+    page = draw(chart(curve("a", [1, 1 + 2**-52, 1])))
+    assert 0 < len(ticks(page, "y")) < 25
+
+
 def test_a_click_or_enter_chooses_the_segment(draw: Draw) -> None:
     page = draw(chart(curve("a", range(1, 102))))
     page.evaluate("addEventListener('segment', (event) => { window.chosen = event.detail; })")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import sentencepiece
+from helpers.tiny_model.make_spm import spm_bytes
 
 from mtloop.core import InputError
 from mtloop.text.moses import Truecaser, tokenise
@@ -60,12 +60,9 @@ def test_truecasing_lowercases_only_words_that_are_lower_case_in_the_training_te
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("spm")
-    (folder / "text").write_text("\n".join(f"Öffnen Sie den Bereich {i}, dann schließen Sie ihn." for i in range(50)))
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / "text"), model_prefix=str(folder / "tiny"), vocab_size=45, minloglevel=2
-    )
-    return folder / "tiny.model"
+    path = tmp_path_factory.mktemp("spm") / "tiny.model"
+    path.write_bytes(spm_bytes("target"))
+    return path
 
 
 def test_subwords_are_all_pieces(model: Path) -> None:

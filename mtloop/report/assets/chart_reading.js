@@ -153,10 +153,8 @@ class ChartReading {
     const { x } = this.drawing;
     const [start, end] = x.pixels;
     const middle = this.at === null ? (start + end) / 2 : x.at(this.at);
-    const range = [middle - (middle - start) * factor, middle + (end - middle) * factor].map((pixel) => x.valueAt(pixel));
-    const [low, high] = this.drawing.chart.x.range ?? this.drawing.xRange();
-    const isWhole = range[0] <= low && range[1] >= high;
-    this.drawing.zoom(isWhole ? null : [Math.max(low, range[0]), Math.min(high, range[1])]);
+    const pixels = [middle - (middle - start) * factor, middle + (end - middle) * factor];
+    this.drawing.zoom(pixels.map((pixel) => x.valueAt(pixel)));
   }
 
   leave() {

@@ -1,5 +1,6 @@
 // Axes of a chart: from values to pixels and back, ticks, numbers as text, and the points that a screen can show.
 const TICK_STEPS = [1, 2, 5, 10];
+const MAX_DECIMALS = 20; // more are an error in some browsers
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 class AxisScale {
@@ -51,10 +52,12 @@ function linearTicks([low, high], count, smallest = 0) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = Math.max(power * TICK_STEPS.find((factor) => factor * power >= rough * 0.999), smallest);
-  const values = [];
-  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n += 1) values.push(n * step);
-  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  return values.map((value) => ({ value, text: numberText(value, decimals) }));
+  const first = Math.ceil(low / step - 1e-9);
+  const length = Math.min(count + 2, Math.floor(high / step + 1e-9) - first + 1);
+  if (!(length > 0)) return [givenTick(low)]; // NaN too: the axis is too short for its numbers
+  const values = new Set(Array.from({ length }, (_, n) => (first + n) * step));
+  const decimals = Math.min(MAX_DECIMALS, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  return [...values].map((value) => ({ value, text: numberText(value, decimals) }));
 }
 
 // Powers of ten; on a short axis 2 and 5 too, and ordinary ticks if even those are too few.
@@ -102,6 +105,13 @@ function nearestIndex(numbers, value, change = Number) {
   const before = Math.max(after - 1, 0);
   const distance = (index) => Math.abs(change(numbers[index]) - change(value));
   return distance(before) <= distance(after) ? before : after;
+}
+
+// The distance between the two neighbours of the nearest of these numbers; Infinity if there are not two numbers.
+function spacingAt(numbers, value, change) {
+  const index = nearestIndex(numbers, value, change);
+  const spacing = change(numbers[Math.min(index + 1, numbers.length - 1)]) - change(numbers[Math.max(index - 1, 0)]);
+  return numbers.length > 1 && isNumber(spacing) ? spacing : Infinity;
 }
 
 // The indices of the points to draw: all of a short series; of a long one the first, lowest, highest and last per pixel.

@@ -12,6 +12,8 @@ const SYMBOLS = {
   x: [[-1, -0.5], [-0.5, -1], [0, -0.5], [0.5, -1], [1, -0.5], [0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5], [-0.5, 1], [-1, 0.5], [-0.5, 0]],
   cross: [[-0.35, -1.1], [0.35, -1.1], [0.35, -0.35], [1.1, -0.35], [1.1, 0.35], [0.35, 0.35], [0.35, 1.1], [-0.35, 1.1], [-0.35, 0.35], [-1.1, 0.35], [-1.1, -0.35], [-0.35, -0.35]],
 };
+const MIN_ZOOM = 1e-6; // of the whole axis
+const POINT_ZOOM = 1.5; // of the distance between the neighbours of a point
 let chartCount = 0;
 
 function svgElement(tag, attributes = {}, ...children) {
@@ -57,8 +59,28 @@ class SvgChart {
   }
 
   zoom(range) {
-    this.zoomed = range;
+    this.zoomed = range && this.fitted(range);
     this.draw();
+  }
+
+  // The range, moved into the whole axis and wide enough for a few points; null is the whole axis.
+  fitted(range) {
+    const { change, restore } = this.x;
+    const [[from, to], [low, high]] = [range, this.wholeRange].map((ends) => ends.map(change));
+    const width = Math.max(to - from, this.smallestWidth((from + to) / 2, high - low));
+    if (!(width < high - low)) return null;
+    const start = Math.min(high - width, Math.max(low, (from + to - width) / 2));
+    return [start, start + width].map(restore);
+  }
+
+  smallestWidth(middle, whole) {
+    const { change, restore } = this.x;
+    const spacings = this.chart.series.map((series) => spacingAt(series.x, restore(middle), change));
+    return Math.max(MIN_ZOOM * whole, POINT_ZOOM * Math.min(...spacings));
+  }
+
+  get wholeRange() {
+    return this.chart.x.range ?? this.xRange();
   }
 
   // First back to the whole stream, then between the initial and the full y range.
@@ -87,7 +109,7 @@ class SvgChart {
     const { x, y } = this.chart;
     const bottom = this.height - MARGIN.bottom;
     const yScale = (yRange) => new AxisScale(y.log, yRange, [bottom, MARGIN.top]);
-    const xRange = this.zoomed ?? x.range ?? this.xRange();
+    const xRange = this.zoomed ?? this.wholeRange;
     this.y = yScale(this.yRange(xRange));
     this.yTicks = ticksOf(y, this.y, Math.max(2, Math.floor((bottom - MARGIN.top) / 30)));
     const left = MARGIN.title + 8 + Math.max(14, ...this.yTicks.map((tick) => this.textWidth(tick.text)));

@@ -195,6 +195,17 @@ def test_run_charts_have_logarithmic_axes(visit: Callable[..., Visitor], site: S
     visitor.check_no_errors()
 
 
+def test_a_chart_is_saved_under_the_policy_of_the_service(visit: Callable[..., Visitor], site: Site) -> None:
+    visitor = visit()
+    visitor.sign_in("team-a")
+    page = visitor.go(f"/runs/{site.run}")
+    for kind, beginning in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as download:
+            page.locator("figure:has([data-chart=regret])").get_by_text(kind, exact=True).click()
+        assert Path(download.value.path()).read_bytes().startswith(beginning)
+    visitor.check_no_errors()
+
+
 def regret_at(page: Page, key: str) -> float:
     """Read the first pass's regret at one end of the chart, by keyboard."""
     chart = page.locator("[data-chart=regret]")
