@@ -33,9 +33,11 @@ PAGE = HERE.parent / "docs" / "results" / "benchmarks.md"
 RUNS: dict[str, list[str]] = {
     "baselines.py": ["DATA"],
     "curves.py": ["--data DATA"],
+    "glossary.py": ["DATA --documents odd"],
     "memory.py": ["--data DATA"],
     "online_step.py": ["--data DATA --threads 1", "--data DATA --threads 2"],
-    "pieces.py": ["DATA"],
+    "pieces.py": ["DATA --skip 20000"],
+    "propose_many.py": ["--data DATA"],
     "selection.py": [""],
     "selection_quality.py": ["calibration", "effort HUMAN", "pairing HUMAN"],
     "service.py": [""],

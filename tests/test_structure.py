@@ -22,6 +22,7 @@ ROOMS_BY_LIBRARY = {
     "jinja2": {"report"},
     "pandas": {"report"},
     "optuna": {"experiments"},
+    "simplemma": {"text"},
 }
 
 

@@ -25,7 +25,8 @@ COMMANDS = {
     "select": "replay human ratings: compare policies that find the best systems with few ratings",
     "campaign": "create a rating campaign over the outputs of several systems, and show its status",
     "rate": "rate translations of a campaign in the terminal; continue at any time",
-    "translate": "translate standard input, optionally with a learned delta",
+    "translate": "fill in the translations of files, or translate standard input line by line",
+    "work": "translate a file in the terminal; the engine learns from every confirmed translation",
     "model": "convert or inspect a model, or choose the tensors that method `fixed` updates",
     "train": "train a model from parallel text: Marian, or Thot (--engine smt)",
     "serve": "serve shared tasks over HTTP: source sentences, a reward per translation, a leaderboard",
@@ -38,6 +39,7 @@ COMMANDS = {
 }
 
 RESUME_HINTS = dict.fromkeys(("compare", "tune", "bandit", "demo"), "run the same command again to resume")
+RESUME_HINTS["work"] = "nothing is lost; run the same command again to go on"
 RESUME_HINTS |= dict.fromkeys(("run", "join", "train"), "run the same command with --resume to continue")
 
 

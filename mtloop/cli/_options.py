@@ -136,6 +136,11 @@ _MEASURES = (
     click.option("--spm", type=PATH, help="SentencePiece model. Recall then counts subwords, without a stop list."),
     click.option("--vocabulary", type=PATH, help="Training text for the out-of-vocabulary rate (metric oov)."),
     click.option("--oracle", type=PATH, help="Trace of an oracle system, for metric regret."),
+    click.option(
+        "--glossary",
+        type=PATH,
+        help="Terms and their translations (.tsv .csv .tbx): adds metric terms, which needs mtloop[terms].",
+    ),
     click.option("--block-words", default=1000, show_default=True, type=POSITIVE, help="Words per block, for slopes."),
     click.option(
         "--resamples",

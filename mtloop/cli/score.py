@@ -31,6 +31,7 @@ Metrics:
   slope        slope-u slope-ca (of TER), slope-ca-bleu ...: 100 means no learning, less than 100 means learning
   effort       hter ksmr wpa
   bandit       reward regret (with --oracle)
+  glossary     terms (with --glossary): share of the terms in the source that are translated as the glossary says
   text         rr: repetition rate of the source; oov (with --vocabulary)
   learned      COMET and others: scores from a file (--scores) or from a program (--scorer)
 """

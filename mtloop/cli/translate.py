@@ -1,47 +1,172 @@
-"""`mtloop translate`: translate standard input to standard output, one line per segment."""
+"""`mtloop translate`: fill in the translations of files, or translate standard input line by line."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._options import PATH, POSITIVE
+from mtloop.cli._options import COUNT, PATH, POSITIVE, is_given, language_options, parse_settings
 from mtloop.core.errors import InputError
-from mtloop.text.files import decode_line
+from mtloop.core.log import logger
+
+if TYPE_CHECKING:
+    from mtloop.translation.fill_files import EngineChoice
+    from mtloop.translation.fill_report import FillReport
 
 EPILOG = """
 \b
 Examples:
-  echo 'Save the file.' | mtloop translate
-  mtloop translate --model smt-model < manual.en.txt > manual.de.txt
+  mtloop translate de.po --out de.po                                (in place)
+  mtloop translate manual.xlf --out manual.de.xlf --only fuzzy
+  mtloop translate locale/de --out filled --dry-run                 (a folder keeps its tree)
+  mtloop translate de.json --template en.json --out de.json
+  mtloop translate manual.en.txt --out manual.de.txt
   mtloop translate --delta full.state < manual.en.txt > manual.de.txt
+\b
+If it is killed, run the same command again: it goes on. Its state is in OUT.mtloop until it has finished.
 """
+FILE_OPTIONS = ("out", "template", "columns", "learn", "no_learn", "only", "approve", "dry_run", "jobs", "save_delta")
 
 
 @click.command(epilog=EPILOG)
+@click.argument("files", nargs=-1, type=PATH)
+@click.option("--out", type=PATH, help="Output: a file for one FILE, a folder for several or for a folder.")
 @click.option(
-    "--model",
-    default="en-de",
+    "--only",
+    type=click.Choice(["untranslated", "fuzzy", "all"]),
+    default="untranslated",
     show_default=True,
-    help="The embedded en-de, a folder (neural or statistical), or a Hugging Face name.",
+    help="Units to fill in: those without a translation; also those marked for review; all.",
 )
-@click.option("--delta", type=PATH, help="Delta learned on this model: a file, or RUN.state for its newest snapshot.")
 @click.option(
-    "--beam-size", default=1, show_default=True, type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy."
+    "--approve", is_flag=True, help="Do not mark filled units for review, except repaired ones and failed checks."
 )
+@click.option("--dry-run", is_flag=True, help="Say what would be filled, learned and skipped. Nothing is written.")
+@click.option(
+    "--learn",
+    default=2000,
+    show_default=True,
+    type=COUNT,
+    help="Maximum number of translated units to learn first, the most similar to those to fill in.",
+)
+@click.option("--no-learn", is_flag=True, help="Learn nothing first.")
+@click.option("--template", type=PATH, help="File with the source texts, for JSON, Android and .properties files.")
+@click.option("--columns", default="", metavar="source=A,target=B", help="Column names of a table.")
+@language_options
+@click.option(
+    "--model", help="The embedded en-de, a folder (neural or statistical), or a Hugging Face name.  [default: en-de]"
+)
+@click.option("--method", help="Learning method; see mtloop methods.  [default: lora+memory+copy; that of --delta]")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the method. Repeat for more.")
+@click.option("--delta", type=PATH, help="Delta learned on this model: a file, or RUN.state for its newest snapshot.")
+@click.option("--save-delta", type=PATH, help="File to which the learned delta is written.")
+@click.option("--glossary", type=PATH, help="Terms and their translations, which are used: TSV, CSV or TBX.")
+@click.option("--beam-size", type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy.  [default: 1]")
 @click.option("--threads", default=2, show_default=True, type=POSITIVE, help="Number of CPU threads.")
-def command(model: str, delta: Path | None, beam_size: int, threads: int) -> None:
-    """Translate standard input, optionally with a learned delta."""
-    from mtloop.smt.card import CARD_FILE
-    from mtloop.translation.translator import load
+@click.option("--jobs", default=1, show_default=True, type=POSITIVE, help="Number of files to fill in at a time.")
+@click.pass_context
+def command(context: click.Context, /, files: tuple[Path, ...], jobs: int, dry_run: bool, **options: Any) -> None:
+    """Fill in the translations that FILES lack, or translate standard input line by line.
 
-    statistical = (Path(model) / CARD_FILE).is_file()
-    if statistical and (delta or beam_size > 1):
+    FILES are PO, XLIFF, Qt TS, TMX, TSV, CSV, JSON, Android, .properties and text files, or folders of them. What is
+    translated already is learned first and stays byte for byte. What is filled is checked and marked for review.
+    """
+    if not files:
+        _check_no_file_options(context)
+        _translate_standard_input(**options)
+    elif dry_run:
+        _show_plan(files, **options)
+    else:
+        _fill(files, jobs, **options)
+
+
+def _check_no_file_options(context: click.Context) -> None:
+    for name in FILE_OPTIONS:
+        if is_given(context, name):
+            raise InputError(f"--{name.replace('_', '-')} needs a FILE: mtloop translate FILE --out FILE")
+
+
+def _translate_standard_input(**options: Any) -> None:
+    from mtloop.translation.line_by_line import plain_lines
+
+    translator = _engine(learns=False, **options).load()
+    for line in plain_lines(sys.stdin.buffer):
+        click.echo(translator.translate(line))
+
+
+def _show_plan(files: tuple[Path, ...], **options: Any) -> None:
+    from mtloop.translation.fill_files import plan_filling
+
+    report = plan_filling(files, options["out"], **_arguments(**options))
+    for file in report.files:
+        click.echo(str(file))
+    _show(report)
+
+
+def _fill(files: tuple[Path, ...], jobs: int, *, out: Path | None, save_delta: Path | None, **options: Any) -> None:
+    from mtloop.experiments.runners import Processes, run_jobs
+    from mtloop.translation.fill_files import fill_files
+
+    if out is None:
+        raise InputError("give the output: --out FILE, or --out FOLDER; --dry-run only shows what would be done")
+    parallel = (lambda work: run_jobs(work, Processes(jobs))) if jobs > 1 else None
+    try:
+        report = fill_files(files, out, save_delta=save_delta, run_jobs=parallel, **_arguments(**options))
+    except KeyboardInterrupt:
+        click.echo("mtloop: interrupted; run the same command again to go on", err=True)
+        sys.exit(130)
+    _show(report)
+
+
+def _show(report: FillReport) -> None:
+    for line in report.messages():
+        logger.warning(line)
+    click.echo(str(report))
+
+
+def _arguments(
+    *,
+    template: Path | None,
+    learn: int,
+    no_learn: bool,
+    only: str,
+    approve: bool,
+    columns: str,
+    source_lang: str | None,
+    target_lang: str | None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Return the keyword arguments that `fill_files` and `plan_filling` share."""
+    from mtloop.data import parse_columns
+    from mtloop.translation.fill_units import FillOptions, Only
+
+    learn = 0 if no_learn else learn
+    fill = FillOptions(Only(only), approve, parse_columns(columns), source_lang, target_lang)
+    return {"engine": _engine(learns=learn > 0, **options), "options": fill, "template": template, "learn": learn}
+
+
+def _engine(
+    *,
+    learns: bool,
+    model: str | None,
+    method: str | None,
+    delta: Path | None,
+    pairs: tuple[str, ...],
+    beam_size: int | None,
+    threads: int,
+    glossary: Path | None,
+    **_: Any,
+) -> EngineChoice:
+    from mtloop.smt.card import CARD_FILE
+    from mtloop.translation.fill_files import EngineChoice
+
+    statistical = model is not None and (Path(model) / CARD_FILE).is_file()
+    if statistical and (delta or beam_size):
         raise InputError("--delta and --beam-size apply to Marian models, not to statistical models", path=model)
-    method = "smt-baseline" if statistical else None if delta else "baseline"
-    settings = {} if statistical else {"beam_size": beam_size}
-    translator = load(model, method=method, settings=settings, delta=delta, threads=threads)
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        click.echo(translator.translate(decode_line(line, "standard input", number)))
+    if method is None and not learns and not delta:
+        method = "smt-baseline" if statistical else "baseline"
+    settings: dict[str, Any] = {**parse_settings(pairs), **({"beam_size": beam_size} if beam_size else {})}
+    return EngineChoice(model or "", method or "", settings, str(delta or ""), threads, str(glossary or ""))

@@ -19,6 +19,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "client": ("httpx2",),
     "tune": ("optuna",),
     "pandas": ("pandas",),
+    "terms": ("simplemma",),
+    "work": ("prompt_toolkit",),
 }
 
 

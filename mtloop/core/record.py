@@ -120,6 +120,15 @@ class Snapshots:
             raise InputError(f"{error}; {remedy}") from error
         return usable[-1]
 
+    def discard_after(self, lessons: int) -> None:
+        """Delete the snapshots with more lessons: one of those lessons is about to be retracted."""
+        unfinished = self.folder / "unfinished"
+        for saved in self._saved_lessons():
+            if saved > lessons:
+                shutil.rmtree(unfinished, ignore_errors=True)
+                self._path(saved).rename(unfinished)  # a numbered folder is complete, also after a kill
+        shutil.rmtree(unfinished, ignore_errors=True)
+
     def _path(self, lessons: int) -> Path:
         return self.folder / f"{lessons:0{_DIGITS}d}"
 

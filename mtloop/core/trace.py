@@ -132,6 +132,10 @@ class TraceWriter:
         """Append one event and flush it to the operating system."""
         self._append(_line(_KIND_NAMES[type(event)], event))
 
+    def sync(self) -> None:
+        """Wait until everything written is on the disk."""
+        os.fsync(self._file.fileno())
+
     def close(self) -> None:
         """Flush the file to the disk and close it."""
         if not self._file.closed:

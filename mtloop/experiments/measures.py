@@ -13,6 +13,7 @@ from mtloop.core.log import logger
 from mtloop.core.protocols import Metric
 from mtloop.core.ranges import check_at_least
 from mtloop.core.types import Step
+from mtloop.data.formats.glossary_files import read_glossary
 from mtloop.experiments.learned_scores import Align, LearnedScores, Systems
 from mtloop.experiments.systems import SystemFiles, read_steps
 from mtloop.metrics.curves import has_source
@@ -20,12 +21,14 @@ from mtloop.metrics.effort import KSMR, WordPrediction
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.registry import MetricOptions, make_metrics
 from mtloop.metrics.slope import Slope
+from mtloop.text.glossary import Glossary
 from mtloop.text.tokenisers import FAIR_SHARE, MAJORITY, lacks_spaces
 
 QUALITY = ("bleu", "chrf", "ter", "sbleu")
 LEARNING = ("r0", "r1", "r01")
 SLOPES = ("slope-u", "slope-ca")
 SOURCE_METRICS = ("rr", "oov")  # computed on the source text
+TERMS = "terms"  # finds the terms of the source text
 _SPLIT_AT_SPACES = re.compile(r"tok:(13a|intl|none|moses-[a-z]+|tercom(?!.*asian:yes))(\||$)")
 """A signature with a tokeniser that finds no words in text without spaces."""
 
@@ -49,6 +52,7 @@ class Measures:
     spm: Path | None = None
     vocabulary: Path | None = None
     oracle: Path | None = None
+    glossary: Path | None = None
     block_words: int = 1000
     resamples: int = 1000
     seed: int = 1
@@ -79,11 +83,18 @@ class Measures:
             spm=self.spm,
             vocabulary=self.vocabulary,
             oracle=read_steps(self.oracle) if self.oracle else None,
+            glossary=self._glossary,
             block_words=self.block_words,
             resamples=self.resamples,
             seed=self.seed,
             given=self.learned.metrics(),
         )
+
+    @property
+    def _glossary(self) -> Glossary | None:
+        if self.glossary is None:
+            return None
+        return read_glossary(self.glossary, self.source_language or "", self.language or "")
 
     def check(self, systems: Systems, metrics: Sequence[Metric] | None = None) -> None:
         """Raise InputError if a metric cannot be computed on these systems."""
@@ -108,10 +119,11 @@ class Measures:
 
     @property
     def _names(self) -> list[str]:
-        """The names of the metrics; learned metrics are added where they are not named."""
+        """The names of the metrics; learned metrics, and terms with a glossary, are added where they are not named."""
         quality = QUALITY + LEARNING if self.options.can_count_words else QUALITY
         names = [name.strip().lower() for name in (quality if self.names is None else self.names)]
-        return names + [name for name in self.options.given if name not in names]
+        added = [*self.options.given, *([TERMS] if self.glossary else [])]
+        return names + [name for name in added if name not in names]
 
     @property
     def _adds_slopes(self) -> bool:
@@ -160,7 +172,7 @@ def evaluate_files(files: SystemFiles, measures: Measures) -> Evaluation:
 
 
 def _check_source(metrics: Sequence[Metric], systems: Systems) -> None:
-    on_source = [metric.name for metric in metrics if metric.name in SOURCE_METRICS]
+    on_source = [metric.name for metric in metrics if metric.name in (*SOURCE_METRICS, TERMS)]
     if on_source and not any(map(has_source, systems.values())):
         raise InputError(f"metric {on_source[0]} needs the source text; give it with --src FILE")
 

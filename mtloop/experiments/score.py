@@ -48,6 +48,7 @@ def score(
     seen: str | Path | None = None,
     vocabulary: str | Path | None = None,
     oracle: str | Path | None = None,
+    glossary: str | Path | None = None,
     scores: Mapping[str, SegmentScores | Mapping[str, SegmentScores]] | None = None,
     scorers: Mapping[str, str] | None = None,
     scorer_timeout: float = TIMEOUT,
@@ -74,6 +75,7 @@ def score(
         seen: Training text, or `seen-words.npy` of a model. Recall then counts only words that are not in it.
         vocabulary: Training text for the out-of-vocabulary rate (metric `oov`).
         oracle: Trace of an oracle system, for the metric `regret`.
+        glossary: Terms and their translations (TSV, CSV or TBX), for the metric `terms`. It needs `sources` and `lang`.
         scores: Segment scores of learned metrics: by metric, and by system if there are several.
         scorers: Programs that score segments: commands by metric.
         scorer_timeout: Longest time without an answer of a scorer, in seconds (0: no limit).
@@ -100,6 +102,7 @@ def score(
         seen=_path(seen),
         vocabulary=_path(vocabulary),
         oracle=_path(oracle),
+        glossary=_path(glossary),
         block_words=block_words,
         resamples=resamples,
         seed=seed,

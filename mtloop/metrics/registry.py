@@ -17,12 +17,14 @@ from mtloop.metrics.base import Additive
 from mtloop.metrics.curves import BlockWords
 from mtloop.metrics.effort import HTER, KSMR, WordPrediction
 from mtloop.metrics.given_scores import GivenScores
+from mtloop.metrics.glossary_hits import GlossaryHits
 from mtloop.metrics.quality import BLEU, SBLEU, TER, ChrF, RewardBLEU
 from mtloop.metrics.regret import MeanReward, Regret
 from mtloop.metrics.reliability import RepeatedErrors
 from mtloop.metrics.repetition import OutOfVocabulary, RepetitionRate, RunningWords
 from mtloop.metrics.slope import Model, Slope
 from mtloop.text.files import read_lines
+from mtloop.text.glossary import Glossary
 from mtloop.text.moses import Truecaser
 from mtloop.text.seen_words import SeenWords
 from mtloop.text.stopwords import StopWords, has_stopwords
@@ -40,7 +42,7 @@ class MetricOptions:
     `source_language` is needed to count the words of a source text without spaces. Recall uses `stopwords`, `truecase`
     (training text of the truecaser), `seen` (text whose words are not counted) and `spm` (subword model). The OOV rate
     uses `vocabulary` (training text), regret uses `oracle`, and slopes use `block_words`, `resamples` and `seed`.
-    `given` holds the metrics whose scores come from another program, by name.
+    Metric terms uses `glossary`. `given` holds the metrics whose scores come from another program, by name.
     """
 
     language: str | None = None
@@ -52,6 +54,7 @@ class MetricOptions:
     spm: Path | None = None
     vocabulary: Path | None = None
     oracle: Sequence[Step] | None = None
+    glossary: Glossary | None = None
     block_words: int = 1000
     resamples: int = 1000
     seed: int = 1
@@ -153,6 +156,7 @@ METRICS: dict[str, Callable[[MetricOptions], Metric]] = {
     "rr": lambda o: RepetitionRate(o.source_words),
     "oov": lambda o: OutOfVocabulary(o.vocabulary_words, o.source_words),
     "reward": lambda o: MeanReward(RewardBLEU(tokenize=o.tokeniser)),
+    "terms": lambda o: GlossaryHits(_glossary(o)),
     "regret": lambda o: Regret(_oracle(o), RewardBLEU(tokenize=o.tokeniser)),
 }
 PATTERNS = ("r0", "r1", "r01", "r2", "r3", "slope-u", "slope-ca", "slope-u-bleu", "slope-ca-chrf")
@@ -214,6 +218,12 @@ def _oracle(options: MetricOptions) -> Sequence[Step]:
     if options.oracle is None:
         raise InputError("regret needs --oracle TRACE, the run of a system trained on the references")
     return options.oracle
+
+
+def _glossary(options: MetricOptions) -> Glossary:
+    if options.glossary is None:
+        raise InputError("metric terms needs --glossary FILE, the terms and their translations")
+    return options.glossary
 
 
 @cache

@@ -87,8 +87,8 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of cores of the machine."""
+    return os.cpu_count() or 1
 
 
 def without_folders(text: str) -> str:

@@ -15,6 +15,7 @@ REJECTIONS = {
     "harmful": "the update made the model worse, so it was undone",
     "not finite": "the update gave values that are not finite, so it was undone",
     "too long": "the pair is too long",
+    "placeholders": "the source and the translation have different placeholders",
 }
 
 

@@ -6,21 +6,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Closable, DeclaresFeedback, Learner, RecallsCorrections, Stateful, WritesDelta
 from mtloop.core.record import newest_snapshot
 from mtloop.core.types import JSON, Learned, PostEdit, Proposal, Segment, SimilarCorrection
+from mtloop.data.formats.glossary_files import read_glossary
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.own import refuse_engine_from_file
 from mtloop.nmt.delta_files import find_delta, read_delta
 from mtloop.smt.card import CARD_FILE
+from mtloop.text.glossary import Glossary, TermPairs
 from mtloop.translation.answers import Correction, Translation, explain
 from mtloop.translation.arguments import check_path, check_text
 
+if TYPE_CHECKING:
+    from mtloop.nmt.decoding.terms import TermModel
+
 DEFAULT_SMT_METHOD = "smt-adapting"
+
+
+GlossaryLike: TypeAlias = Glossary | TermPairs | str | Path
+"""A glossary: a mapping from terms to translations, pairs, or a file."""
+
+
+@runtime_checkable
+class UsesTerms(Protocol):
+    """A learner that can use the terms of a glossary while it translates."""
+
+    terms: TermModel | None
 
 
 def load(
@@ -30,6 +46,7 @@ def load(
     settings: Mapping[str, JSON] | None = None,
     delta: str | Path | None = None,
     threads: int = 1,
+    glossary: GlossaryLike | None = None,
 ) -> Translator:
     """Load a model and return a translator that learns from corrections.
 
@@ -40,9 +57,10 @@ def load(
         settings: Settings of the method by name. `mtloop methods NAME` lists them with their defaults.
         delta: What `Translator.save` wrote, or the `.state` folder of a run: the translator starts from it.
         threads: Number of CPU threads.
+        glossary: Terms and their translations; see `Translator.terms`.
 
     Raises:
-        InputError: The model, the method, a setting or the delta does not exist or is wrong.
+        InputError: The model, the method, a setting, the delta or the glossary does not exist or is wrong.
     """
     if model is not None:
         check_path("model", model, "the name or the folder of a model, or None for the default")
@@ -56,12 +74,25 @@ def load(
             message = "does not say which method saved it; name the method too, for example method='toy.py:Toy'"
             raise InputError(message, path=saved)
     config = LearnerConfig.create(method, str(model or ""), settings, threads, str(file or ""))
+    found = None if glossary is None else as_glossary(glossary, *config.languages)  # before the model is loaded
     learner = config.make(config.load(), PostEdit)
     if saved is not None and file is None:
         if not isinstance(learner, Stateful):
             raise InputError(f"method {config.method.name} cannot load what was saved", path=saved)
         learner.load(newest_snapshot(saved) or saved)
-    return Translator(learner, config, loaded=saved is not None)
+    translator = Translator(learner, config, loaded=saved is not None)
+    if found is not None:
+        translator.terms(found)
+    return translator
+
+
+def as_glossary(given: GlossaryLike, source_lang: str, target_lang: str) -> Glossary:
+    """Return the glossary that a user gave as a file, a mapping or pairs."""
+    if isinstance(given, Glossary):
+        return given
+    if isinstance(given, str | Path):
+        return read_glossary(given, source_lang, target_lang)
+    return Glossary.of(given, source_lang, target_lang)
 
 
 def _is_state(path: Path) -> bool:
@@ -126,6 +157,25 @@ class Translator:
         learned = self.learner.learn(proposal, PostEdit(text))
         self.corrections_ += learned.rejected is None
         return Correction(str(original), text, learned)
+
+    def terms(self, glossary: GlossaryLike | None) -> Glossary | None:
+        """Use a glossary: from now on, the terms in a source are translated as it says, in forms that fit the sentence.
+
+        It replaces an earlier glossary. It is not part of what `save` writes.
+
+        Args:
+            glossary: A mapping from terms to translations, a list of pairs, a file (TSV, CSV or TBX), or None for none.
+
+        Raises:
+            InputError: The file cannot be read, a term is empty, or the method cannot use a glossary.
+        """
+        if not isinstance(self.learner, UsesTerms):
+            raise InputError(f"method {self.config.method.name} cannot use a glossary; neural methods can")
+        from mtloop.nmt.decoding.terms import TermModel
+
+        found = None if glossary is None else as_glossary(glossary, *self.config.languages)
+        self.learner.terms = TermModel(found) if found else None
+        return found
 
     def save(self, path: str | Path) -> Path:
         """Write what was learned, for `load(..., delta=path)` and `mtloop translate --delta`.

@@ -22,9 +22,11 @@ NUMBER = r" +-?\d+(\.\d+)?"
 PRINTED = {
     "baselines.py": (rf"^\S.*{NUMBER} of the variance removed, 95 % interval{NUMBER} to{NUMBER}", 3),
     "curves.py": (rf"^ +(bleu|chrf|ter) .* ratio{NUMBER}$|^ +\w+ .*{NUMBER} corpus scores", 8),
+    "glossary.py": (rf"^(of these hit|with(out | ).*){NUMBER}", 3),
     "memory.py": (rf"^{NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
     "online_step.py": (rf"^ +(decode|learn|step)  plain.* ratio{NUMBER}$|fast takes{NUMBER} x", 4),
     "pieces.py": (rf"^\| \d+ to \d+ \| \d+ \| \d+ \|{NUMBER} \|{NUMBER} \|{NUMBER} \|$", 6),
+    "propose_many.py": (rf"^many at a time .* s   ratio{NUMBER}$|^translations that differ: \d of 6 ", 2),
     "selection.py": (rf" ratio{NUMBER}$", 2),
     "selection_quality.py": (rf"^gap{NUMBER} points: stopped \d/2, of these wrong \d$", 3),
     "service.py": (rf"^(no-op|sqlite){NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),

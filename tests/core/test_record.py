@@ -171,3 +171,15 @@ def test_a_snapshot_that_cannot_be_loaded_says_what_to_do(tmp_path: Path) -> Non
         complete_run(path, Broken())
     shutil.rmtree(tmp_path / "t.state")
     assert complete_run(path, Broken()) == complete_run(tmp_path / "whole.jsonl", Saved())
+
+
+def test_snapshots_after_a_retracted_lesson_are_deleted(tmp_path: Path) -> None:
+    snapshots, learner = Snapshots(tmp_path / "t.jsonl"), Saved()
+    for lessons in (4, 8):
+        learner.lessons_ = lessons
+        snapshots.save(learner, lessons)
+    snapshots.discard_after(7)
+    assert [child.name for child in snapshots.folder.iterdir()] == ["000000004"]
+    assert (snapshots.restore(learner, 9), learner.lessons_) == (4, 4)
+    snapshots.discard_after(3)
+    assert snapshots.restore(learner, 9) == 0

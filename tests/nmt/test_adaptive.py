@@ -16,6 +16,7 @@ from mtloop.checks.learner_contract import check_learner
 from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.decoding.memory import Memory, MemorySettings
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.lesson import forward_pass
 from mtloop.nmt.engine.marian import Marian
@@ -333,8 +334,7 @@ def test_long_sources_are_split_and_nothing_is_lost(small: Marian) -> None:
         assert all(len(small.source.encode(piece)) <= max_tokens for piece in pieces)
 
 
-def test_sentences_are_translated_a_few_at_a_time(small: Marian) -> None:
-    """With a typed prefix the source is one piece, because the prefix may span several."""
+def test_a_long_source_is_split_between_sentences(small: Marian) -> None:
     system = learner(small, "baseline")
     assert system.max_piece_tokens == MAX_PIECE_TOKENS
     source = "Open pane 1. Close pane 2. " * 6 + "And a last one that goes on and on" + " and on" * 20 + "."
@@ -345,8 +345,34 @@ def test_sentences_are_translated_a_few_at_a_time(small: Marian) -> None:
     assert last.startswith("And a last one")
     assert len(small.source.encode(last)) > MAX_PIECE_TOKENS
     assert list(system.split_source(source, 10_000)) == [source]
-    completed = system.propose(Segment("1", source), prefix="Öffnen").text
-    assert completed == small.target.decode(system.search(source, "Öffnen")[0].ids)
+
+
+def test_a_paragraph_is_translated_sentence_by_sentence(small: Marian) -> None:
+    system = learner(small, "baseline")
+    one, other = (system.propose(Segment("1", text)).text for text in ("Open pane 1.", "Close pane 2."))
+    assert system.propose(Segment("1", "Open pane 1. Close pane 2.")).text == f"{one} {other}"
+    begun = system.propose(Segment("1", "Open pane 1. Close pane 2."), prefix="Öffnen. Schl").text
+    assert begun == "Öffnen. " + small.target.decode(system.search("Close pane 2.", "Schl")[0].ids)
+
+
+def remembering(model: Marian) -> AdaptiveNMT:
+    return AdaptiveNMT(Frozen(model), method="memory", max_updates=0, memory=Memory(MemorySettings()))
+
+
+def test_a_sentence_learned_in_a_paragraph_is_known_alone(small: Marian) -> None:
+    system = remembering(small)
+    paragraph = system.propose(Segment("1", "Open %s now. Close pane 2."))
+    learned = system.learn(paragraph, PostEdit("%s jetzt öffnen. Bereich 2 schließen."))
+    assert learned.info["sentences"] == 2
+    assert system.propose(Segment("2", "Close pane 2.")).text == "Bereich 2 schließen."
+    assert system.propose(Segment("3", "Open {name} now.")).text == "{name} jetzt öffnen."
+    assert system.forget(0)
+    assert system.propose(Segment("2", "Close pane 2.")).text != "Bereich 2 schließen."
+
+
+def test_a_correction_without_the_placeholder_is_not_learned(small: Marian) -> None:
+    system = remembering(small)
+    assert system.learn(system.propose(Segment("1", "Open %s.")), PostEdit("Öffnen.")).rejected == "placeholders"
 
 
 def test_a_sentence_too_long_for_the_model_is_split_into_few_pieces(small: Marian) -> None:

@@ -16,13 +16,14 @@ from mtloop.bandits.neural.expected_loss import clip_lesson
 from mtloop.bandits.neural.explorers import ExpectedLoss, Explorer, RewardedProposal
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
-from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.adaptive import AdaptiveNMT, text_unit
 from mtloop.nmt.delta import Delta
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits
 from mtloop.nmt.last_encoding import LastEncoding
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 from mtloop.nmt.scopes.scope import NotFinite, Scope, base_of
+from mtloop.text.text_unit import TextUnit
 
 BANDIT_PREFIX = "bandit/"  # prefix of the tensors in a delta that do not belong to the scope
 EXPLORER = f"{BANDIT_PREFIX}explorer/"
@@ -59,8 +60,9 @@ class BanditNMT:
         clipping: Clipping = "gradient",
         seed: int = 1,
         max_piece_tokens: int = MAX_PIECE_TOKENS,
+        whole_segments: bool = False,
     ) -> None:
-        """`max_gradient_norm` 0 does not clip.
+        """`max_gradient_norm` 0 does not clip. `whole_segments`: do not cut segments into sentences.
 
         `clipping` = "gradient" clips the gradient of the loss; "score" clips that of the log-probability, before the
         reward weights it, so that a small advantage makes a small update.
@@ -70,7 +72,7 @@ class BanditNMT:
         self.annealing = annealing or Annealing()
         self.draw_log_ = DrawLog(method, seed)
         self.updates_ = 0
-        self.limits, self.max_piece_tokens = LengthLimits(), max_piece_tokens
+        self.limits, self.max_piece_tokens, self.whole_segments = LengthLimits(), max_piece_tokens, whole_segments
         self._last = LastEncoding()
 
     @property
@@ -84,15 +86,29 @@ class BanditNMT:
         )
 
     def propose(self, segment: Segment) -> Proposal:
-        translator = self.translator()
-        if len(list(translator.split_source(segment.source))) != 1:
+        """Draw a translation. In a segment of several sentences one is drawn, and the reward is credited to it."""
+        translator, unit = self.translator(), self._unit(segment)
+        seed = self.draw_log_.next_seed(segment)
+        part = seed % max(1, len(unit.parts))
+        if not unit.parts or len(list(translator.split_source(unit.parts[part]))) != 1:
             return translator.propose(segment)
         temperature = self.annealing.temperature_after(self.draw_log_.rewards_.count_)
-        seed = self.draw_log_.next_seed(segment)
-        explored = self.explorer.explore(self.scope, self._encode(segment), self.limits, seed, temperature)
-        text = self.model.target.decode(explored.ids)
-        memo = self.draw_log_.signed_memo(segment, text, explored.memo)
+        explored = self.explorer.explore(self.scope, self._encode(unit.parts[part]), self.limits, seed, temperature)
+        texts = [translator.translate_sentence(one) if i != part else "" for i, one in enumerate(unit.parts)]
+        texts[part] = self.model.target.decode(explored.ids)
+        text = unit.assemble(texts, translator.align).text
+        drawn = {**explored.memo, "part": part} if len(unit.parts) > 1 else explored.memo
+        memo = self.draw_log_.signed_memo(segment, text, drawn)
         return Proposal(segment, text, self.method, explored.probability, memo=memo)
+
+    def _unit(self, segment: Segment) -> TextUnit:
+        return TextUnit.whole(segment.source) if self.whole_segments else text_unit(segment)
+
+    def drawn_source(self, proposal: Proposal) -> str:
+        """Return the sentence of a segment whose translation was drawn."""
+        part = proposal.memo.get("part", 0)
+        parts = self._unit(proposal.segment).parts
+        return parts[part] if isinstance(part, int) and 0 <= part < len(parts) else proposal.segment.source
 
     def learn(self, proposal: Proposal, feedback: Feedback) -> Learned:
         if (reason := self.draw_log_.rejection(proposal, feedback)) is not None:
@@ -102,7 +118,8 @@ class BanditNMT:
         scale = self.annealing.learning_rate_scale(rewards.count_)
         self.draw_log_.record_reward(proposal, feedback.value)
         mean = rewards.total_ / rewards.count_
-        rewarded = RewardedProposal(proposal, feedback.value, mean, cache(lambda: self._encode(proposal.segment)))
+        source = self.drawn_source(proposal)
+        rewarded = RewardedProposal(proposal, feedback.value, mean, cache(lambda: self._encode(source)), source)
         learned = self._update(rewarded, scale) if scale else Learned()
         self.explorer.observe_reward(rewarded)
         return learned
@@ -125,8 +142,8 @@ class BanditNMT:
         scale = float(weight.pow(2).mean().sqrt()) if self.clipping == "score" else 1.0
         return self.max_gradient_norm * scale
 
-    def _encode(self, segment: Segment) -> Encoded:
-        return self._last.encode(self.model, self.model.source.encode(segment.source))
+    def _encode(self, sentence: str) -> Encoded:
+        return self._last.encode(self.model, self.model.source.encode(sentence))
 
     def save(self, folder: Path) -> None:
         self.delta().write(folder / "delta.safetensors")

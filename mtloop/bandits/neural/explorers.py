@@ -40,12 +40,20 @@ class ExploredTranslation:
 
 @dataclass(frozen=True, eq=False)
 class RewardedProposal:
-    """A proposal, its reward, and the mean of all rewards so far, this one included."""
+    """A proposal, its reward, and the mean of all rewards so far, this one included.
+
+    `sentence` is the sentence whose translation was drawn, if the segment has several ("": the whole segment).
+    """
 
     proposal: Proposal
     reward: float
     mean: float
     encode_source: Callable[[], Encoded]
+    sentence: str = ""
+
+    @property
+    def source(self) -> str:
+        return self.sentence or self.proposal.segment.source
 
     @property
     def draw_seed(self) -> int:
@@ -151,7 +159,7 @@ class ExpectedLoss:
         It is kl_weight * (p - p of the base) / T.
         """
         base = base_of(scope)
-        ids = base.source.encode(rewarded.proposal.segment.source)
+        ids = base.source.encode(rewarded.source)
         base_lesson = self._unweighted_lesson(base, base.encode(ids), limits, rewarded, frozenset(), None)
         return self.kl_weight * (lesson.error - base_lesson.error)
 

@@ -61,6 +61,7 @@ class WordNMT:
 
     def __init__(self, learner: BanditNMT, unknown: UnknownWords, *, method: str = "wnmt-el") -> None:
         self.learner, self.unknown, self.method = learner, unknown, method
+        learner.whole_segments = True  # unknown words are replaced in a text without stand-ins
 
     def propose(self, segment: Segment) -> Proposal:
         drawn = replace(self.learner.propose(segment), system=self.method)

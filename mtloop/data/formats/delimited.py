@@ -70,9 +70,9 @@ def read_table(request: ReadRequest) -> Iterator[Pair]:
     column that has the name of a language declares it, if no language was requested.
     """
     table = open_table(request.path)
-    by_language = _columns_by_language(table, request)
-    indices = _column_indices(table, by_language | dict(request.columns))
-    source, target = (_column_language(role, by_language, request) for role in ("source", "target"))
+    by_language = columns_by_language(table, request)
+    indices = column_indices(table, by_language | dict(request.columns))
+    source, target = (column_language(role, by_language, request) for role in ("source", "target"))
     return to_pairs(_units(table, indices, (source, target)), request)
 
 
@@ -99,7 +99,7 @@ def _role(role: str) -> str:
     return role
 
 
-def _columns_by_language(table: DelimitedTable, request: ReadRequest) -> dict[str, str]:
+def columns_by_language(table: DelimitedTable, request: ReadRequest) -> dict[str, str]:
     """The names of columns such as "en" and "de-DE", for roles that neither the request nor a default name decides."""
     tags = [name for name in table.header if is_tag(name) and name not in ROLES]
     found: dict[str, str] = {}
@@ -110,7 +110,7 @@ def _columns_by_language(table: DelimitedTable, request: ReadRequest) -> dict[st
     return found
 
 
-def _column_language(role: str, by_language: Mapping[str, str], request: ReadRequest) -> str:
+def column_language(role: str, by_language: Mapping[str, str], request: ReadRequest) -> str:
     """Return the language of a column that is named by its language; "" if its name says nothing, such as "mt"."""
     requested = {"source": request.source_lang, "target": request.target_lang}[role]
     named = "" if requested else request.columns.get(role, "")
@@ -118,7 +118,7 @@ def _column_language(role: str, by_language: Mapping[str, str], request: ReadReq
     return normalise_tag(by_language.get(role, declared))
 
 
-def _column_indices(table: DelimitedTable, columns: Mapping[str, str]) -> dict[str, int]:
+def column_indices(table: DelimitedTable, columns: Mapping[str, str]) -> dict[str, int]:
     requested = {_role(role): name for role, name in columns.items()}
     indices = {role: _column_index(table, role, requested.get(role)) for role in ROLES}
     return {role: index for role, index in indices.items() if index is not None}

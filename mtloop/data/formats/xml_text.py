@@ -24,16 +24,17 @@ INLINE_CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})
 _CHUNK = 1 << 14
 
 
-def check_root(path: Path, root: str) -> dict[str, str]:
-    """Return the attributes of the root element. Raise InputError if its name is not `root` or entities may occur."""
+def check_root(path: Path, *roots: str) -> dict[str, str]:
+    """Return the attributes of the root element. Raise InputError for another name, or if entities may occur."""
     try:
         name, attributes = _root(path)
     except expat.ExpatError as error:
         raise InputError(f"not XML: {expat.ErrorString(error.code)}", path=path, line=error.lineno) from error
     except (LookupError, ValueError) as error:
         raise InputError(f"unsupported encoding ({error}); save the file as UTF-8", path=path, line=1) from error
-    if name.rpartition(":")[2] != root:
-        raise InputError(f"the root element is <{name}>; expected <{root}>", path=path)
+    if name.rpartition(":")[2] not in roots:
+        expected = " or ".join(f"<{root}>" for root in roots)
+        raise InputError(f"the root element is <{name}>; expected {expected}", path=path)
     return attributes
 
 

@@ -31,13 +31,16 @@ MIN_ATTENTION = 1e-30  # added to attention weights, so that their logarithm is 
 MIN_DELETED_ROWS = 4096  # with fewer deleted rows the store is not compacted
 MIN_MEMORY_WEIGHT = 0.01  # votes with a smaller total weight are ignored
 Array: TypeAlias = npt.NDArray[np.float32]
+Key: TypeAlias = tuple[int, int]
+"""The number of a lesson, and of a sentence in it."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredSegment:
-    """One confirmed segment: its texts, and for each target token the decoder state before it and the attended word.
+    """One confirmed sentence: its texts, and for each target token the decoder state before it and the attended word.
 
-    Inside a memory the states are rows of its store, and `keys` is empty.
+    `lesson` is the number of the correction, `part` that of the sentence in it. Inside a memory the states are rows of
+    its store, and `keys` is empty.
     """
 
     lesson: int
@@ -46,6 +49,11 @@ class StoredSegment:
     tokens: Tensor
     keys: Tensor
     words: tuple[str, ...]
+    part: int = 0
+
+    @property
+    def key(self) -> Key:
+        return self.lesson, self.part
 
 
 @dataclass(frozen=True)
@@ -83,11 +91,11 @@ class Memory:
     def __init__(self, settings: MemorySettings | None) -> None:
         """With `settings` None the memory stores pairs and does not vote."""
         self.settings = settings
-        self._segments: dict[int, StoredSegment] = {}
-        self._first_rows: dict[int, int] = {}  # lesson: its first row in the store
+        self._segments: dict[Key, StoredSegment] = {}
+        self._first_rows: dict[Key, int] = {}  # the first row of each in the store
         self._rows_by_word: dict[str, list[int]] = {}  # word: rows of the store, oldest first
-        self._lessons_by_source: dict[str, list[int]] = {}
-        self._lessons_by_word: dict[str, dict[int, None]] = {}  # word: lessons with it in the source, oldest first
+        self._keys_by_source: dict[str, list[Key]] = {}
+        self._keys_by_word: dict[str, dict[Key, None]] = {}  # word: sentences with it in the source, oldest first
         self._store, self._deleted_rows = StateStore(), 0
 
     def __len__(self) -> int:
@@ -103,53 +111,58 @@ class Memory:
         return sum(len(one.tokens) for one in self)
 
     def add(self, one: StoredSegment) -> None:
-        self.forget(one.lesson)
+        self._remove(one.key)
         first = self._store.append(one.keys, one.tokens)
-        self._segments[one.lesson] = replace(one, keys=torch.empty(0))
-        self._first_rows[one.lesson] = first
+        self._segments[one.key] = replace(one, keys=torch.empty(0))
+        self._first_rows[one.key] = first
         for row, word in enumerate(one.words, start=first):
             self._rows_by_word.setdefault(word, []).append(row)
-            self._lessons_by_word.setdefault(word, {})[one.lesson] = None
-        self._lessons_by_source.setdefault(one.source, []).append(one.lesson)
+            self._keys_by_word.setdefault(word, {})[one.key] = None
+        self._keys_by_source.setdefault(one.source, []).append(one.key)
 
     def forget(self, lesson: int) -> bool:
-        """Delete a segment completely; return False if it is not in the memory."""
-        one = self._segments.pop(lesson, None)
-        if one is None:
-            return False
-        for row, word in enumerate(one.words, start=self._first_rows.pop(lesson)):
-            self._rows_by_word[word].remove(row)
-            self._lessons_by_word[word].pop(lesson, None)
-        self._lessons_by_source[one.source].remove(lesson)
-        self._deleted_rows += len(one.words)
+        """Delete all sentences of a lesson completely; return False if none is in the memory."""
+        parts = next((part for part in range(len(self._segments) + 1) if (lesson, part) not in self._segments), 0)
+        for part in range(parts):
+            self._remove((lesson, part))
         if self._deleted_rows > max(len(self._store) // 2, MIN_DELETED_ROWS):
             self.restore(self.tensors())
-        return True
+        return parts > 0
+
+    def _remove(self, key: Key) -> None:
+        one = self._segments.pop(key, None)
+        if one is None:
+            return
+        for row, word in enumerate(one.words, start=self._first_rows.pop(key)):
+            self._rows_by_word[word].remove(row)
+            self._keys_by_word[word].pop(key, None)
+        self._keys_by_source[one.source].remove(key)
+        self._deleted_rows += len(one.words)
 
     def _clear(self) -> None:
         for index in (
             self._segments,
             self._first_rows,
             self._rows_by_word,
-            self._lessons_by_source,
-            self._lessons_by_word,
+            self._keys_by_source,
+            self._keys_by_word,
         ):
             index.clear()
         self._store, self._deleted_rows = StateStore(), 0
 
     def exact_match(self, source: str) -> str | None:
         """Return the newest confirmed translation of exactly this source, or None."""
-        lessons = self._lessons_by_source.get(source) if self.settings else None
-        return self._segments[lessons[-1]].target if lessons else None
+        keys = self._keys_by_source.get(source) if self.settings else None
+        return self._segments[keys[-1]].target if keys else None
 
     def translations(self, source: str) -> list[str]:
         """Return all confirmed translations of this source, oldest first; `exact_match` returns the last one."""
-        return [self._segments[lesson].target for lesson in self._lessons_by_source.get(source, [])]
+        return [self._segments[key].target for key in self._keys_by_source.get(source, [])]
 
     def most_similar(self, words: Iterable[str]) -> Iterator[tuple[StoredSegment, float]]:
         """Yield the stored segments most similar to a source with these words, with their similarity (0 to 1)."""
-        for lesson, similarity in self._most_similar(dict.fromkeys(word.lower() for word in words)).items():
-            yield self._segments[lesson], similarity
+        for key, similarity in self._most_similar(dict.fromkeys(word.lower() for word in words)).items():
+            yield self._segments[key], similarity
 
     def processor(self, words: SourceWords) -> MemoryProcessor | None:
         """Return the logits processor for one source, or None if none of its words is in the memory."""
@@ -171,7 +184,7 @@ class Memory:
         scales = self.settings.distance_scale * (1 + self.settings.similarity_boost * similarity**2)
         return MemoryProcessor(membership, word_of_state, *self._store.take(rows), scales, self.settings)
 
-    def _rows_to_compare(self, words: Iterable[str], similarities: Mapping[int, float]) -> dict[str, dict[int, float]]:
+    def _rows_to_compare(self, words: Iterable[str], similarities: Mapping[Key, float]) -> dict[str, dict[int, float]]:
         """Return for each word the rows to compare, with the similarity of their segments.
 
         Rows of the most similar segments come first, then the newest rows.
@@ -179,8 +192,8 @@ class Memory:
         assert self.settings is not None
         limit = self.settings.max_states_per_word
         found = {word: dict[int, float]() for word in words if self._rows_by_word.get(word)}
-        for lesson, similarity in similarities.items():
-            for row, word in enumerate(self._segments[lesson].words, start=self._first_rows[lesson]):
+        for key, similarity in similarities.items():
+            for row, word in enumerate(self._segments[key].words, start=self._first_rows[key]):
                 if word in found and len(found[word]) < limit:
                     found[word][row] = similarity
         for word, rows in found.items():
@@ -188,23 +201,23 @@ class Memory:
             rows.update(dict.fromkeys(newest[: limit - len(rows)], 0.0))
         return found
 
-    def _most_similar(self, words: Collection[str]) -> dict[int, float]:
+    def _most_similar(self, words: Collection[str]) -> dict[Key, float]:
         """Return the segments that share most with these words, most similar first, with their similarity (0 to 1).
 
         Rare words weigh more; words in more than MAX_SEGMENTS_PER_WORD segments are ignored.
         """
-        scores: dict[int, float] = {}
+        scores: dict[Key, float] = {}
         total = 0.0
         for word in words:
-            lessons = self._lessons_by_word.get(word, {})
-            if len(lessons) <= MAX_SEGMENTS_PER_WORD:
-                weight = math.log(1 + len(self) / max(1, len(lessons)))
+            keys = self._keys_by_word.get(word, {})
+            if len(keys) <= MAX_SEGMENTS_PER_WORD:
+                weight = math.log(1 + len(self) / max(1, len(keys)))
                 total += weight
-                for lesson in reversed(lessons):
-                    scores[lesson] = scores.get(lesson, 0.0) + weight
+                for key in reversed(keys):
+                    scores[key] = scores.get(key, 0.0) + weight
         count = self.settings.similar_segments if self.settings else 0
         nearest = sorted(scores, key=scores.__getitem__, reverse=True)[:count]  # at equal scores the newer comes first
-        return {lesson: scores[lesson] / total for lesson in nearest}
+        return {key: scores[key] / total for key in nearest}
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the memory in the format of a delta: texts as bytes, all other values concatenated."""
@@ -213,18 +226,19 @@ class Memory:
         texts = {"sources": [one.source for one in self], "targets": [one.target for one in self]}
         texts["words"] = ["\n".join(one.words) for one in self]
         numbers = {
-            "memory/keys": torch.cat([self._states_of(lesson) for lesson in self._segments]),
+            "memory/keys": torch.cat([self._states_of(key) for key in self._segments]),
             "memory/tokens": torch.cat([one.tokens for one in self]),
             "memory/lessons": torch.tensor([one.lesson for one in self]),
+            "memory/parts": torch.tensor([one.part for one in self]),
             "memory/lengths": torch.tensor([len(one.tokens) for one in self]),
         }
         return numbers | {
             name: tensor for kind, lines in texts.items() for name, tensor in _pack(f"memory/{kind}", lines)
         }
 
-    def _states_of(self, lesson: int) -> Tensor:
-        first = self._first_rows[lesson]
-        return self._store.keys[first : first + len(self._segments[lesson].tokens)]
+    def _states_of(self, key: Key) -> Tensor:
+        first = self._first_rows[key]
+        return self._store.keys[first : first + len(self._segments[key].tokens)]
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self._clear()
@@ -235,7 +249,8 @@ class Memory:
         sources, targets, words = (_unpack(tensors, f"memory/{kind}") for kind in ("sources", "targets", "words"))
         attended = [tuple(line.split("\n")) for line in words]
         lessons = tensors["memory/lessons"].tolist()
-        for values in zip(lessons, sources, targets, tokens, keys, attended, strict=True):
+        parts = tensors["memory/parts"].tolist() if "memory/parts" in tensors else [0] * len(lessons)  # an older delta
+        for values in zip(lessons, sources, targets, tokens, keys, attended, parts, strict=True):
             self.add(StoredSegment(*values))
 
 

@@ -1,0 +1,210 @@
+"""Measure what a glossary changes: hits of its terms and BLEU, with the base model and no learning.
+
+    python benchmarks/glossary.py                       the demo document
+    python benchmarks/glossary.py office-help.en-de.tsv.xz --documents odd
+
+The glossary is taken from the data: short segments of one to three words, such as headings, that occur in longer
+segments, where at least four of five references contain their translation. Counted are the occurrences of terms in
+sources whose reference has the term too; all comparisons are by base form. Settings are tuned on documents with an
+even index (from 0), results are reported on those with an odd index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sacrebleu
+
+from mtloop.core.types import Segment
+from mtloop.data import read
+from mtloop.methods.registry import make_learner
+from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.decoding.terms import TermModel
+from mtloop.nmt.engine.find_model import find_model
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.threads import set_threads
+from mtloop.text.glossary import Glossary, Term, group_matches, tokenise_text
+
+DEMO = Path(__file__).parents[1] / "mtloop" / "demo" / "manual.en-de.tsv"
+HEADING = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,2}")
+MIN_LETTERS, MIN_WORDS, MIN_SEGMENTS, MIN_SHARE = 4, 5, 2, 0.8
+LANGUAGES = ("en", "de")
+MISSED, HIT, NO_TERMS = "with a missed term", "with all their terms", "without terms"
+OTHER_REFERENCE = "reference without the term"
+ROWS = (MISSED, OTHER_REFERENCE, HIT, NO_TERMS)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A segment of the data."""
+
+    source: str
+    target: str
+    document: str
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Occurrences of terms: all, those the model missed, those of them that were hit, and hits that were lost."""
+
+    all: int
+    missed: int
+    gained: int
+    lost: int
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = parse(argv)
+    set_threads(options.threads)
+    pairs = list(read_pairs(options.data, options.documents))
+    glossary = sample_terms(take_glossary(pairs), options.terms, options.seed)
+    learner = make_learner("baseline", Marian.load(find_model(options.model)), {"beam_size": options.beam_size})
+    assert isinstance(learner, AdaptiveNMT)
+    groups = choose_segments(pairs, glossary, options.segments, options.others, options.seed)
+    print(f"{len(glossary)} terms, {len(groups['with'])} segments with terms, {len(groups['without'])} without\n")
+    report(learner, glossary, groups, options.examples)
+
+
+def read_pairs(path: Path, documents: str) -> Iterator[Pair]:
+    """Yield the segments of the chosen documents; of equal sources only the first."""
+    numbers: dict[str, int] = {}
+    seen: set[str] = set()
+    for segment, truth in read(path):
+        document = str(segment.context.get("document", ""))
+        number = numbers.setdefault(document, len(numbers))
+        is_chosen = documents == "all" or number % 2 == (documents == "odd")
+        if is_chosen and segment.source not in seen:
+            seen.add(segment.source)
+            yield Pair(segment.source, truth.references[0], document)
+
+
+def take_glossary(pairs: Sequence[Pair]) -> Glossary:
+    """Return the headings that recur in longer segments and are translated there in the same way."""
+    candidates = Glossary.of([(one.source, one.target) for one in pairs if is_heading(one)], *LANGUAGES)
+    where: dict[Term, list[bool]] = defaultdict(list)
+    for pair in pairs:
+        if len(tokenise_text(pair.source)) >= MIN_WORDS:
+            for term in group_matches(candidates.find(pair.source)):
+                where[term].append(candidates.count_targets(term, pair.target) > 0)
+    terms = (term for term, found in where.items() if is_consistent(found) and len(term.targets) == 1)
+    return Glossary(tuple(sorted(terms, key=lambda term: term.source)), *LANGUAGES)
+
+
+def is_heading(pair: Pair) -> bool:
+    texts = (pair.source, pair.target)
+    return len(pair.source) >= MIN_LETTERS and pair.source != pair.target and all(map(HEADING.fullmatch, texts))
+
+
+def is_consistent(found: Sequence[bool]) -> bool:
+    return len(found) >= MIN_SEGMENTS and sum(found) >= MIN_SHARE * len(found)
+
+
+def sample_terms(glossary: Glossary, number: int, seed: int) -> Glossary:
+    chosen = random.Random(seed).sample(glossary.terms, min(number, len(glossary)))
+    return Glossary(tuple(chosen), *LANGUAGES)
+
+
+def choose_segments(
+    pairs: Sequence[Pair], glossary: Glossary, segments: int, others: int, seed: int
+) -> dict[str, list[Pair]]:
+    groups: dict[str, list[Pair]] = {"with": [], "without": []}
+    for pair in pairs:
+        if len(tokenise_text(pair.source)) >= MIN_WORDS:
+            groups["with" if glossary.find(pair.source) else "without"].append(pair)
+    rng = random.Random(seed)
+    limits = {"with": segments or len(groups["with"]), "without": others}
+    return {name: rng.sample(group, min(limits[name], len(group))) for name, group in groups.items()}
+
+
+def report(learner: AdaptiveNMT, glossary: Glossary, groups: dict[str, list[Pair]], examples: int) -> None:
+    pairs = groups["with"] + groups["without"]
+    before = translate(learner, pairs)
+    learner.terms = TermModel(glossary)
+    after = translate(learner, pairs)
+    counts = [count(glossary, *one) for one in zip(pairs, before, after, strict=True)]
+    total = Counts(*(sum(getattr(one, name) for one in counts) for name in ("all", "missed", "gained", "lost")))
+    print(f"occurrences            {total.all:6}")
+    print(f"missed by the model    {total.missed:6}")
+    print(f"of these hit           {total.gained:6}   {share(total.gained, total.missed):6.1f} %")
+    print(f"hit before, now missed {total.lost:6}   {share(total.lost, total.all - total.missed):6.1f} %\n")
+    rows = group_segments(glossary, pairs, before, counts)
+    print(f"{'segments':26} {'number':>6} {'same':>6} {'before':>7} {'after':>7}   BLEU")
+    for name, numbers in rows.items():
+        if numbers:
+            print_row(name, numbers, pairs, before, after)
+    for number in [number for numbers in rows.values() for number in numbers[:examples]]:
+        print(f"\n{pairs[number].source}\n- {pairs[number].target}\n< {before[number]}\n> {after[number]}")
+
+
+def group_segments(
+    glossary: Glossary, pairs: Sequence[Pair], before: Sequence[str], counts: Sequence[Counts]
+) -> dict[str, list[int]]:
+    """Return the numbers of the segments by what the model does with their terms."""
+    rows: dict[str, list[int]] = {name: [] for name in ROWS}
+    for number, (pair, text) in enumerate(zip(pairs, before, strict=True)):
+        matches = group_matches(glossary.find(pair.source)).items()
+        has_all = all(glossary.count_targets(term, text) >= len(found) for term, found in matches)
+        name = MISSED if counts[number].missed else OTHER_REFERENCE if not has_all else HIT if matches else NO_TERMS
+        rows[name].append(number)
+    return rows
+
+
+def print_row(
+    name: str, numbers: Sequence[int], pairs: Sequence[Pair], before: Sequence[str], after: Sequence[str]
+) -> None:
+    same = sum(before[number] == after[number] for number in numbers)
+    targets = [pairs[number].target for number in numbers]
+    scores = [bleu([texts[number] for number in numbers], targets) for texts in (before, after)]
+    print(f"{name:26} {len(numbers):6} {same:6} {scores[0]:7.2f} {scores[1]:7.2f}")
+
+
+def translate(learner: AdaptiveNMT, pairs: Sequence[Pair]) -> list[str]:
+    return [proposal.text for proposal in learner.propose_many([Segment("", pair.source) for pair in pairs])]
+
+
+def count(glossary: Glossary, pair: Pair, before: str, after: str) -> Counts:
+    """Count the terms of one segment."""
+    numbers = [0, 0, 0, 0]
+    for term, matches in group_matches(glossary.find(pair.source)).items():
+        wanted = min(len(matches), glossary.count_targets(term, pair.target))
+        old, new = (min(wanted, glossary.count_targets(term, text)) for text in (before, after))
+        found = (wanted, wanted - old, max(0, new - old), max(0, old - new))
+        numbers = [one + other for one, other in zip(numbers, found, strict=True)]
+    return Counts(*numbers)
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    return float(sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score)
+
+
+def share(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, nargs="?", default=DEMO)
+    parser.add_argument("--documents", choices=["all", "even", "odd"], default="all")
+    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--terms", type=int, default=200)
+    parser.add_argument("--segments", type=int, default=0, help="number of segments with terms (0: all)")
+    parser.add_argument("--others", type=int, default=300, help="number of segments without terms")
+    parser.add_argument("--beam-size", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--examples", type=int, default=0, help="number of segments with a missed term to print")
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    options = parser.parse_args(argv)
+    if options.small:
+        options.segments, options.others = 3, 2
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Files that are filled in: their units, and the registry of formats by suffix (`FILES`).
+
+A `BilingualFile` never writes a file anew. It puts the targets into the original bytes, so every other byte stays as it
+was: `file.filled({})` is the file. To support another format, write a class with the members of `BilingualFile`, a
+function that makes it from an `OpenRequest`, and add the function to `FILES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from mtloop.core.errors import InputError
+from mtloop.core.types import Fields
+from mtloop.text.files import DECOMPRESSORS, format_suffix, read_bytes
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+PLAIN, XML = "plain", "xml"
+"""The values of `FileUnit.syntax`: the text is plain, or a fragment of XML with its tags and `&amp;`."""
+
+
+class UnitState(StrEnum):
+    """What the file says about the target of a unit."""
+
+    UNTRANSLATED = "untranslated"
+    FUZZY = "fuzzy"
+    """There is a target, and the file says that it must be reviewed."""
+    TRANSLATED = "translated"
+    LOCKED = "locked"
+    """Not to be filled: a header, an obsolete message, `translate="no"`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileUnit:
+    """A place for one target. A message with plural forms is a unit for each form, with its index in `plural`.
+
+    `context` has the fields of a segment's context, such as `document`, and of the format: `plural`, `flags`, `note`.
+    """
+
+    id: str
+    source: str
+    target: str = ""
+    state: UnitState = UnitState.UNTRANSLATED
+    context: Fields = field(default_factory=dict)
+    syntax: str = PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """The text for a unit. Unless it is approved, the file marks the unit for review, as its format does that."""
+
+    text: str
+    approved: bool = False
+
+
+class BilingualFile(Protocol):
+    """A file with units in order. `languages` are the tags of source and target, "" where the file names none."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def units(self) -> Sequence[FileUnit]: ...
+
+    @property
+    def languages(self) -> tuple[str, str]: ...
+
+    @property
+    def marks_review(self) -> bool:
+        """Whether the format can mark a unit for review."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the user should know about the file, a line each."""
+        ...
+
+    def filled(self, targets: Mapping[int, Filling]) -> bytes:
+        """Return the file with these units filled in, by their index in `units`. Every other byte is as it was.
+
+        A unit that has a target gets the new one. Raise InputError for a locked unit, and for a text that the file
+        cannot hold.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """The input of an opener: the file, and what the user says about it."""
+
+    path: Path
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Roles to the columns of a table: `{"source": "English", "target": "German"}`."""
+    source_lang: str | None = None
+    target_lang: str | None = None
+    template: Path | None = None
+    """The file in the source language, of a format with one language in a file."""
+
+    def content(self) -> bytes:
+        """Return the bytes of the file. Raise InputError if it is empty, too large or cannot be read."""
+        return read_bytes(self.path)
+
+
+class Opener(Protocol):
+    """Open a file. Raise InputError for any problem with it."""
+
+    def __call__(self, request: OpenRequest, /) -> BilingualFile: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LazyOpener:
+    """An opener that is imported on first use."""
+
+    module: str
+    name: str
+
+    def __call__(self, request: OpenRequest, /) -> BilingualFile:
+        opener: Opener = getattr(import_module(self.module), self.name)
+        return opener(request)
+
+
+FILES: dict[str, Opener] = {
+    ".po": LazyOpener("mtloop.data.formats.fill_gettext", "open_po"),
+    ".pot": LazyOpener("mtloop.data.formats.fill_gettext", "open_po"),
+    ".ts": LazyOpener("mtloop.data.formats.fill_qt_ts", "open_ts"),
+    ".tmx": LazyOpener("mtloop.data.formats.fill_tmx", "open_tmx"),
+    ".xlf": LazyOpener("mtloop.data.formats.fill_xliff", "open_xliff"),
+    ".xliff": LazyOpener("mtloop.data.formats.fill_xliff", "open_xliff"),
+    ".sdlxliff": LazyOpener("mtloop.data.formats.fill_xliff", "open_xliff"),
+    ".mqxliff": LazyOpener("mtloop.data.formats.fill_xliff", "open_xliff"),
+    ".tsv": LazyOpener("mtloop.data.formats.fill_table", "open_fillable_table"),
+    ".csv": LazyOpener("mtloop.data.formats.fill_table", "open_fillable_table"),
+    ".txt": LazyOpener("mtloop.data.formats.fill_text", "open_text"),
+    ".json": LazyOpener("mtloop.data.formats.fill_json", "open_json"),
+    ".arb": LazyOpener("mtloop.data.formats.fill_json", "open_json"),
+    ".xml": LazyOpener("mtloop.data.formats.fill_android", "open_android"),
+    ".properties": LazyOpener("mtloop.data.formats.fill_properties", "open_properties"),
+}
+
+
+def open_file(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
+    template: str | Path | None = None,
+) -> BilingualFile:
+    """Open a file to be filled in, with the opener for its suffix (`FILES`)."""
+    request = OpenRequest(Path(path), columns or {}, source_lang, target_lang, Path(template) if template else None)
+    return _opener(request.path)(request)
+
+
+def _opener(path: Path) -> Opener:
+    if path.suffix.lower() in DECOMPRESSORS:
+        raise InputError("a compressed file cannot be filled in; decompress it first", path=path)
+    kind = format_suffix(path)
+    if kind not in FILES:
+        raise InputError(f"unknown file type {kind!r}; known: {', '.join(FILES)}", path=path)
+    return FILES[kind]
+
+
+class Edit(NamedTuple):
+    """Bytes that replace the bytes from `start` to `end` of a file. If both are equal, they are inserted there."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+def splice(content: bytes, edits: Iterable[Edit]) -> bytes:
+    """Return the content with the edits made. Edits at the same place are made in their order; none may overlap.
+
+    >>> splice(b"a  c", [Edit(2, 2, b"b"), Edit(3, 4, b"C!")])
+    b'a b C!'
+    """
+    pieces, end = [], 0
+    for edit in sorted(edits, key=lambda edit: edit[:2]):
+        if edit.start < end or edit.end < edit.start:
+            raise ValueError(f"edits overlap at byte {edit.start}")
+        pieces += [content[end : edit.start], edit.new]
+        end = edit.end
+    return b"".join([*pieces, content[end:]])
+
+
+def check_targets(file: BilingualFile, targets: Mapping[int, Filling]) -> None:
+    """Raise IndexError for an index without a unit, InputError for a locked unit and for a text that is not Unicode."""
+    for index, filling in targets.items():
+        if not 0 <= index < len(file.units):
+            raise IndexError(f"{file.path} has {len(file.units)} units, and none with index {index}")
+        if file.units[index].state is UnitState.LOCKED:
+            raise InputError(f"unit {file.units[index].id} is locked and cannot be filled in", path=file.path)
+        if found := _SURROGATE.search(filling.text):
+            message = f"the text for unit {file.units[index].id} has half a character, U+{ord(found[0]):04X}; remove it"
+            raise InputError(message, path=file.path)

@@ -1,0 +1,1 @@
+"""Text that must come out of a translation unchanged: placeholders, tags, addresses, mnemonics and line breaks."""

@@ -1,0 +1,126 @@
+"""ICU MessageFormat: plural, select and selectordinal arguments, whose branches are texts of their own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_LOOKS_LIKE_ICU = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
+_HEAD = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,\s*(offset\s*:\s*\d+\s*)?")
+_SELECTOR = re.compile(r"\s*(=\d+|[\w-]+)\s*\{")
+_QUOTED = re.compile(r"'[{}#|][^']*'?")
+NUMBER, ARGUMENT, QUOTE = "{mtloop_number}", "{{mtloop_argument_{}}}", "{{mtloop_quote_{}}}"
+"""Placeholders for the number sign in a plural, for the arguments with branches, and for quoted braces."""
+
+
+class IcuError(ValueError):
+    """The text looks like an ICU message and is not one."""
+
+
+@dataclass(frozen=True)
+class IcuArgument:
+    """An argument with branches: its name and type, the text before each branch, the branches, and the end."""
+
+    name: str
+    kind: str
+    heads: tuple[str, ...]
+    selectors: tuple[str, ...]
+    branches: tuple[IcuMessage, ...]
+    end: str
+
+    def write(self, branches: list[str]) -> str:
+        parts = (part for head, branch in zip(self.heads, branches, strict=True) for part in (head, branch))
+        return "".join([*parts, self.end])
+
+    def branch(self, selector: str) -> IcuMessage:
+        """Return the branch for a selector, else that of `other`: languages differ in their plural forms."""
+        return self.branches[self.selectors.index(selector if selector in self.selectors else "other")]
+
+
+@dataclass(frozen=True)
+class IcuMessage:
+    """A message: its text with a placeholder for each argument that has branches, and these arguments."""
+
+    text: str
+    arguments: tuple[IcuArgument, ...] = ()
+    quotes: tuple[str, ...] = ()
+    doubled: bool = False
+    """Whether apostrophes are written twice."""
+
+    def write(self, text: str, arguments: list[str]) -> str:
+        """Return the message for a translation of its text and of its arguments."""
+        if self.doubled:
+            text = text.replace("'", "''")
+        for number, argument in enumerate(arguments):
+            text = text.replace(ARGUMENT.format(number), argument)
+        for number, quote in enumerate(self.quotes):
+            text = text.replace(QUOTE.format(number), quote)
+        return text.replace(NUMBER, "#")
+
+
+def parse_icu(text: str) -> IcuMessage | None:
+    """Parse a message; None if it has no argument with branches. Raise IcuError if it does not parse.
+
+    >>> message = parse_icu("{n, plural, one {# file} other {# files}} left")
+    >>> message.text, [branch.text for branch in message.arguments[0].branches]
+    ('{mtloop_argument_0} left', ['{mtloop_number} file', '{mtloop_number} files'])
+    """
+    if not _LOOKS_LIKE_ICU.search(text):
+        return None
+    message, end = _message(text, 0, nested=False, plural=False)
+    if end < len(text):
+        raise IcuError(f"a closing brace too many at character {end + 1}")
+    return message
+
+
+def _message(text: str, position: int, *, nested: bool, plural: bool) -> tuple[IcuMessage, int]:
+    """Parse a message up to its end, or up to the closing brace of its branch."""
+    out, arguments, quotes, doubled = list[str](), list[IcuArgument](), list[str](), False
+    while position < len(text) and text[position] != "}":
+        if text.startswith("''", position):
+            out, position, doubled = [*out, "'"], position + 2, True
+        elif quoted := _QUOTED.match(text, position):
+            out.append(QUOTE.format(len(quotes)))
+            quotes.append(quoted[0])
+            position = quoted.end()
+        elif head := _HEAD.match(text, position):
+            argument, position = _argument(text, head)
+            out.append(ARGUMENT.format(len(arguments)))
+            arguments.append(argument)
+        elif text[position] == "{":
+            end = _simple_argument_end(text, position)
+            out.append(text[position:end])
+            position = end
+        else:
+            out.append(NUMBER if plural and text[position] == "#" else text[position])
+            position += 1
+    if nested and position == len(text):
+        raise IcuError("a closing brace is missing")
+    return IcuMessage("".join(out), tuple(arguments), tuple(quotes), doubled), position
+
+
+def _argument(text: str, head: re.Match[str]) -> tuple[IcuArgument, int]:
+    heads, selectors, branches, start, position = list[str](), list[str](), list[IcuMessage](), head.start(), head.end()
+    while selector := _SELECTOR.match(text, position):
+        branch, end = _message(text, selector.end(), nested=True, plural=head[2] != "select")
+        heads.append(text[start : selector.end()])
+        selectors.append(selector[1])
+        branches.append(branch)
+        start, position = end, end + 1
+    closing = re.compile(r"\s*\}").match(text, position)
+    if closing is None:
+        raise IcuError(f"argument {head[1]!r} does not end with a brace")
+    if "other" not in selectors:
+        raise IcuError(f"argument {head[1]!r} has no branch 'other'")
+    rest = text[start : closing.end()]
+    return IcuArgument(head[1], head[2], tuple(heads), tuple(selectors), tuple(branches), rest), closing.end()
+
+
+def _simple_argument_end(text: str, position: int) -> int:
+    """Return the end of a simple argument; its braces balance."""
+    depth = 0
+    for index in range(position, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[index], 0)
+        if depth == 0:
+            return index + 1
+    raise IcuError(f"the brace at character {position + 1} is not closed")

@@ -1,0 +1,116 @@
+"""What filling in files did: the numbers of each file, and the closing lines for the user."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+from mtloop.core.plural import pluralise
+from mtloop.core.types import JSON
+from mtloop.translation.file_plan import UNKNOWN_TYPE, SkippedFile
+
+MAX_LISTED = 20  # units or files in a list for the user
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """The numbers of units of one file. `skipped`: those that were not filled, by reason.
+
+    `failed` and `problems` are lines about units: the first failed check of each, and why a unit was left as it is.
+    `is_unmarked`: the format has no mark for review.
+    """
+
+    path: str
+    filled: int = 0
+    kept: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    repaired: int = 0
+    failed: Sequence[str] = ()
+    problems: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    is_unmarked: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path}: {describe(self.filled, self.kept, self.skipped)}"
+
+    def to_json(self) -> dict[str, JSON]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> FileReport:
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class FillReport:
+    """The result for all files. `str()` is the closing line.
+
+    Attributes:
+        files: The numbers of each file.
+        skipped: Files that were not filled in, with the reason.
+        lessons: Number of translated units that were chosen to be learned.
+        candidates: Number of translated units.
+        rejected: Units that were not learned, by reason.
+        is_dry: Nothing was translated or written.
+    """
+
+    files: Sequence[FileReport]
+    skipped: Sequence[SkippedFile] = ()
+    lessons: int = 0
+    candidates: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    is_dry: bool = False
+
+    @property
+    def failed(self) -> list[str]:
+        return [one for file in self.files for one in file.failed]
+
+    @property
+    def skipped_units(self) -> Counter[str]:
+        return sum((Counter(file.skipped) for file in self.files), Counter[str]())
+
+    def __str__(self) -> str:
+        numbers = describe(
+            sum(file.filled for file in self.files), sum(file.kept for file in self.files), self.skipped_units
+        )
+        if self.is_dry:
+            units = pluralise(self.candidates, "translated unit")
+            return f"dry run: {numbers}; would learn from {self.lessons} of {units}"
+        repaired, failed = sum(file.repaired for file in self.files), len(self.failed)
+        return f"{numbers}, {repaired} repaired, {failed} with failed checks; {self._learned}"
+
+    @property
+    def _learned(self) -> str:
+        reasons = ", ".join(f"{count} {name}" for name, count in sorted(self.rejected.items()))
+        rejected = f" ({sum(self.rejected.values())} not used: {reasons})" if reasons else ""
+        return f"learned from {self.lessons - sum(self.rejected.values())} of {self.candidates}{rejected}"
+
+    def messages(self) -> Iterator[str]:
+        """Yield the lines for the user besides the closing line: skipped files, notes, failed checks."""
+        by_reason = sorted(self.skipped, key=lambda one: one.reason == UNKNOWN_TYPE)  # faults come first
+        yield from _listed([f"skipped {one}" for one in by_reason], "files")
+        if unmarked := [file.path for file in self.files if file.is_unmarked]:
+            more = f" and {len(unmarked) - 1} more" if len(unmarked) > 1 else ""
+            yield f"{unmarked[0]}{more}: the format has no mark for review, so filled units look like all others"
+        yield from _listed([f"{file.path}: {note}" for file in self.files for note in file.notes], "notes")
+        yield from _listed([f"left as it is: {one}" for file in self.files for one in file.problems], "units")
+        yield from _listed([f"failed check: {one}" for one in self.failed], "units")
+
+
+def describe(filled: int, kept: int, skipped: Mapping[str, int]) -> str:
+    """Return the numbers of units as text.
+
+    >>> describe(12, 30, {"locked": 2, "fuzzy": 1})
+    '12 filled, 30 kept, 3 skipped (1 fuzzy, 2 locked)'
+    """
+    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(skipped.items()) if count)
+    return f"{filled} filled, {kept} kept, {sum(skipped.values())} skipped" + (f" ({reasons})" if reasons else "")
+
+
+def _listed(lines: Sequence[str], noun: str) -> Iterator[str]:
+    yield from islice(lines, MAX_LISTED)
+    if len(lines) > MAX_LISTED:
+        yield f"... and {len(lines) - MAX_LISTED} more {noun}"

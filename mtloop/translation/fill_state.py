@@ -1,0 +1,218 @@
+"""The state of a command that fills in files, beside its output: the same command goes on after a kill.
+
+The folder `OUT.mtloop` holds:
+
+- `header.json`: the inputs, the model, the method and all options; another command is refused
+- `lessons.jsonl`: the translated units that are learned first
+- `learned.state/`: snapshots of the learner
+- `file-0001.jsonl` and so on: the filled units of each file, then the digest of its output
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from mtloop.core.atomic import atomic, write_text
+from mtloop.core.errors import InputError, SerialisationError
+from mtloop.core.locks import FileLock, try_lock
+from mtloop.core.protocols import Learner
+from mtloop.core.record import Snapshots
+from mtloop.core.serialisation import decode, dumps, loads
+from mtloop.core.types import JSON, Segment
+from mtloop.translation.file_plan import STATE_SUFFIX
+from mtloop.translation.lesson_choice import TranslatedUnit
+from mtloop.translation.quality_checks import FailedCheck
+
+FORMAT = 1
+RETRY = "nothing is lost: correct this and run the same command again"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an error of the system while writing into one line that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}; {RETRY}", path=path) from error
+
+
+@dataclass(frozen=True)
+class FilledUnit:
+    """The translation of one unit of a file. `repaired`: protected texts that were put back by rule."""
+
+    index: int
+    text: str
+    repaired: tuple[str, ...] = ()
+    failed: tuple[FailedCheck, ...] = ()
+
+    def to_json(self) -> dict[str, JSON]:
+        failed: JSON = [[one.name, one.message] for one in self.failed]
+        return {"index": self.index, "text": self.text, "repaired": list(self.repaired), "failed": failed}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> FilledUnit:
+        failed = tuple(FailedCheck(*one) for one in fields["failed"])
+        return cls(fields["index"], fields["text"], tuple(fields["repaired"]), failed)
+
+
+@dataclass
+class FileProgress:
+    """The state of one file: its filled units by index, and the digest of the output once all are filled."""
+
+    path: Path
+    units: dict[int, FilledUnit] = field(default_factory=dict)
+    digest: str = ""
+    report: Mapping[str, JSON] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> FileProgress:
+        """Read the state of a file. An incomplete last line is removed: the process was killed while writing it."""
+        progress = cls(path)
+        if not path.exists():
+            return progress
+        content = path.read_bytes()
+        complete = content[: content.rfind(b"\n") + 1]
+        if complete != content:
+            with path.open("r+b") as file:
+                file.truncate(len(complete))
+        for line in complete.splitlines():
+            progress._apply(loads(line))
+        return progress
+
+    def add(self, units: Iterable[FilledUnit]) -> None:
+        """Add filled units and write them to the disk."""
+        self._append({"units": [unit.to_json() for unit in units]})
+
+    def finish(self, digest: str, report: dict[str, JSON]) -> None:
+        """Note the output that is about to be written, and the report about it."""
+        self._append({"digest": digest, "report": report})
+
+    def is_done(self, out: Path) -> bool:
+        """Whether the output was written completely."""
+        return bool(self.digest) and digest_of(out) == self.digest
+
+    def _append(self, fields: dict[str, JSON]) -> None:
+        with writing(self.path), self.path.open("ab") as file:
+            file.write(dumps(fields) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._apply(fields)
+
+    def _apply(self, fields: Mapping[str, Any]) -> None:
+        for unit in fields.get("units", ()):
+            self.units[unit["index"]] = FilledUnit.from_json(unit)
+        self.digest, self.report = fields.get("digest", ""), fields.get("report", {})
+
+
+class FillState:
+    """The folder with the state. Use it in a `with` block: it is locked, and only one command writes it."""
+
+    def __init__(self, out: Path) -> None:
+        out = out.resolve()
+        self.folder = out.with_name(out.name + STATE_SUFFIX)
+        self._lock: FileLock | None = None
+
+    def __enter__(self) -> FillState:
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = try_lock(self.folder / "lock")
+        if self._lock is None:
+            raise InputError("another process is filling in these files; wait for it, or stop it", path=self.folder)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self._lock is not None
+        self._lock.release()
+        if not self.header_path.exists():  # nothing was begun
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def header_path(self) -> Path:
+        return self.folder / "header.json"
+
+    @property
+    def snapshots(self) -> Snapshots:
+        return Snapshots(self.folder / "learned")
+
+    def save_learner(self, learner: Learner, lessons: int, rejected: Mapping[str, int]) -> None:
+        """Save the learner after this number of lessons, and the number of those that it did not use, by reason."""
+        with writing(self.folder):
+            self.snapshots.save(learner, lessons)
+            write_text(self._rejected_path, json.dumps({"lessons": lessons, "rejected": rejected}))
+
+    def rejected(self, lessons: int) -> dict[str, int]:
+        """Return the number of lessons that were not used, by reason, if they were saved after this many lessons."""
+        saved = json.loads(self._rejected_path.read_bytes()) if self._rejected_path.exists() else {}
+        return dict(saved["rejected"]) if saved.get("lessons") == lessons else {}
+
+    @property
+    def candidates(self) -> int:
+        """The number of translated units that the lessons were chosen from."""
+        return int(str(self.header()["candidates"]))
+
+    @property
+    def _rejected_path(self) -> Path:
+        return self.folder / "rejected.json"
+
+    def header(self) -> dict[str, JSON]:
+        """Return the header of the command that was begun; empty if there is none."""
+        if not self.header_path.exists():
+            return {}
+        try:
+            return loads(self.header_path.read_bytes())
+        except SerialisationError as error:
+            raise InputError(f"damaged ({error}); delete the folder to start again", path=self.folder) from error
+
+    def begin(self, header: Mapping[str, JSON], lessons: Sequence[TranslatedUnit]) -> None:
+        """Write the lessons and the header. Raise InputError if another command was begun."""
+        if begun := self.header():
+            self._check(begun, header)
+            return
+        with writing(self.folder):
+            with atomic(self._lessons_path) as file:
+                file.writelines(dumps({"segment": one.segment, "target": one.target}) + b"\n" for one in lessons)
+            write_text(self.header_path, json.dumps(header, ensure_ascii=False))
+
+    def lessons(self) -> list[TranslatedUnit]:
+        """Return the lessons of the command that was begun."""
+        rows = map(loads, self._lessons_path.read_bytes().splitlines())
+        return [TranslatedUnit(decode(Segment, row["segment"]), str(row["target"])) for row in rows]
+
+    def progress_path(self, number: int) -> Path:
+        """Return the file with the state of an input, counted from 1."""
+        return self.folder / f"file-{number:04d}.jsonl"
+
+    def remove(self) -> None:
+        """Delete the state: the command is finished."""
+        self.header_path.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def _lessons_path(self) -> Path:
+        return self.folder / "lessons.jsonl"
+
+    def _check(self, begun: Mapping[str, JSON], header: Mapping[str, JSON]) -> None:
+        wanted = json.loads(json.dumps(header))
+        differing = [name for name in {**begun, **wanted} if begun.get(name) != wanted.get(name)]
+        if differing:
+            message = f"another command was begun for this output (differing: {', '.join(differing)})"
+            raise InputError(f"{message}; finish it with that command, or delete the folder", path=self.folder)
+
+
+def digest_of(path: Path | None) -> str:
+    """Return the digest of a file; "" if there is none."""
+    if path is None or not path.is_file():
+        return ""
+    return digest_of_bytes(path.read_bytes())
+
+
+def digest_of_bytes(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()

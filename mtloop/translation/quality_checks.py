@@ -1,0 +1,217 @@
+"""Quality checks of one translation: translate-toolkit's, and a few stricter ones for what must not be translated.
+
+Checks that often fail on good translations are left out. Capital letters (startcaps, simplecaps): German nouns have
+them. Quotation marks and the spaces around them (doublequoting, singlequoting, startpunc, puncspacing): every language
+has its own. The number of sentences (sentencecount), acronyms (acronyms) and doubled spaces (doublespacing):
+translators change them for good reasons. Spelling (spellcheck) needs a dictionary.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from xml.parsers import expat
+
+from translate.filters.checks import CheckerConfig, FilterFailure, StandardChecker
+
+from mtloop.text.messages import join_names
+from mtloop.text.pair_filter import PairFilter
+from mtloop.text.protected.placeholders import find_placeholders
+from mtloop.text.protected.tags import find_tags
+from mtloop.text.text_unit import Syntax, TextUnit
+
+MIN_UNCHANGED_WORDS = 3  # shorter texts are often the same in both languages: Filter, Backend URL
+MIN_LENGTH = 3  # characters of a source whose translation is checked for its length: W may be Mi
+SERIOUS = frozenset({"empty", "placeholders", "tags", "XML"})
+"""The checks of what breaks a program or a file."""
+
+# The checks of translate-toolkit, by our name. A name is listed once, with the first of its checks that fails.
+TOOLKIT_CHECKS = {
+    "empty": ("untranslated", "blank"),
+    "placeholders": ("printf", "pythonbraceformat"),
+    "line breaks": ("newlines",),
+    "tabs": ("tabs",),
+    "escapes": ("escapes",),
+    "brackets": ("brackets",),
+    "punctuation": ("endpunc",),
+    "length": ("short", "long"),
+    "repeated word": ("doublewords",),
+}
+_ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.)")  # German has a space before it
+_REPEATED = re.compile(r"\b([^\W\d_]+)\s+\1\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A check that a translation fails: its name, and what is wrong."""
+
+    name: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"
+
+
+def failed_checks(source: str, target: str, *, syntax: str = "plain", target_lang: str = "") -> tuple[FailedCheck, ...]:
+    """Return the checks that a translation fails, the serious ones first.
+
+    `syntax` is "plain", or "xml" for fragments of an XML file.
+
+    >>> [str(failed) for failed in failed_checks("Delete {name}?", "Löschen?", target_lang="de")]
+    ['placeholders: {name} is missing']
+    """
+    unit = TextUnit.of(source, syntax)
+    found: dict[str, FailedCheck] = {}
+    for failed in _failures(unit, source, target, target_lang):
+        found.setdefault(failed.name, failed)
+    if "empty" in found:
+        return (found["empty"],)
+    return tuple(sorted(found.values(), key=lambda failed: failed.name not in SERIOUS))
+
+
+def is_better(one: Sequence[FailedCheck], other: Sequence[FailedCheck]) -> bool:
+    """Whether the first translation fails fewer serious checks than the second, or as many and fewer checks in all."""
+    return _severity(one) < _severity(other)
+
+
+def _severity(failed: Sequence[FailedCheck]) -> tuple[int, int]:
+    return sum(one.name in SERIOUS for one in failed), len(failed)
+
+
+def _failures(unit: TextUnit, source: str, target: str, language: str) -> Iterator[FailedCheck]:
+    is_xml = unit.syntax is Syntax.XML
+    texts = _visible_text(source, is_xml), _visible_text(target, is_xml)
+    yield from _differences("tags", *(_tags(text, is_xml) for text in (source, target)))
+    if is_xml and (error := _xml_error(target)):
+        yield FailedCheck("XML", f"not well-formed: {error}")
+    if unit.message is not None and unit.message.arguments:
+        yield from _icu_failures(unit, target)
+        return
+    yield from _differences("placeholders", *map(_placeholders, texts))
+    yield from _toolkit_failures(unit, *texts, language)
+    yield from _differences("numbers", *(Counter(_NUMBER.findall(_without_placeholders(text))) for text in texts))
+    if _spaces(source) != _spaces(target):
+        yield FailedCheck("spaces at the ends", "differ from those of the source")
+    if PairFilter()(*texts) == "length":
+        yield FailedCheck("length", "one side is much longer than the other")
+    if texts[0].lower() == texts[1].lower() and _has_words(texts[0], MIN_UNCHANGED_WORDS):
+        yield FailedCheck("untranslated", "the same as the source")
+
+
+def _toolkit_failures(unit: TextUnit, source: str, target: str, language: str) -> Iterator[FailedCheck]:
+    mark = unit.mnemonic.mark if unit.mnemonic else ""
+    checker = _checker(language, mark)
+    checks = TOOLKIT_CHECKS | ({"mnemonic": ("accelerators",)} if mark else {})
+    is_repeated = _REPEATED.search(target) and not _REPEATED.search(source)
+    ignored = {"length": len(source.strip()) < MIN_LENGTH, "repeated word": not is_repeated}
+    normalise = {"brackets": _without_placeholders, "punctuation": _plain_ellipsis}
+    for name, function in ((name, one) for name, functions in checks.items() for one in functions):
+        texts = [normalise[name](text) if name in normalise else text for text in (source, target)]
+        if not ignored.get(name) and (message := _toolkit_failure(checker, function, *texts)):
+            yield FailedCheck(name, message)
+
+
+def _toolkit_failure(checker: StandardChecker, function: str, source: str, target: str) -> str:
+    """Return what is wrong; "" if the check passes, or if the toolkit cannot handle the text."""
+    checker.results_cache = {}
+    try:
+        passed = getattr(checker, function)(source, target)
+    except FilterFailure as failure:
+        return _plain(str(failure))
+    except Exception:  # a fault of the toolkit must not end the work on a file
+        return ""
+    return "" if passed else "the translation is empty"
+
+
+@lru_cache(maxsize=64)
+def _checker(language: str, mark: str) -> StandardChecker:
+    config = CheckerConfig(targetlanguage=language.replace("-", "_") or None, accelmarkers=[mark] if mark else [])
+    return StandardChecker(config)
+
+
+def _plain(message: str) -> str:
+    """Return a message of the toolkit in the style of our own."""
+    message = message.replace("printf variable", "placeholder").replace("Accelerator", "The mnemonic")
+    message = message.replace("accelerator", "mnemonic").strip().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _differences(name: str, source: Counter[str], target: Counter[str]) -> Iterator[FailedCheck]:
+    missing, added = source - target, target - source
+    for found, what in ((missing, "missing"), (added, "added")):
+        if found:
+            verb = "is" if found.total() == 1 else "are"
+            yield FailedCheck(name, f"{join_names(found.elements())} {verb} {what}")
+
+
+def _tags(text: str, is_xml: bool) -> Counter[str]:
+    return Counter(text[tag.start : tag.end] for tag in find_tags(text, xml=is_xml))
+
+
+def _visible_text(text: str, is_xml: bool) -> str:
+    """Return a text without tags; of an XML fragment, with its entities as characters.
+
+    A tag that stands alone may be a word of the sentence, so a letter is written in its place.
+    """
+    pieces, end = [], 0
+    for tag in find_tags(text, xml=is_xml):
+        pieces += [text[end : tag.start], "" if tag.pair >= 0 else "X"]
+        end = tag.end
+    visible = "".join([*pieces, text[end:]])
+    return html.unescape(visible) if is_xml else visible
+
+
+def _placeholders(text: str) -> Counter[str]:
+    return Counter(text[start:end] for start, end in find_placeholders(text))
+
+
+def _without_placeholders(text: str) -> str:
+    for start, end in reversed(list(find_placeholders(text))):
+        text = f"{text[:start]} {text[end:]}"
+    return text
+
+
+def _plain_ellipsis(text: str) -> str:
+    return _ELLIPSIS.sub("...", text)
+
+
+def _has_words(text: str, number: int) -> bool:
+    return len(_WORD.findall(_without_placeholders(text))) >= number
+
+
+def _spaces(text: str) -> tuple[str, str]:
+    """Return the white space at the start and at the end of a text."""
+    return text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+
+
+def _icu_failures(unit: TextUnit, target: str) -> Iterator[FailedCheck]:
+    """Check that the translation of an ICU message has the same arguments; its branches may differ."""
+    translated = TextUnit.of(target, unit.syntax)
+    if translated.problem:
+        yield FailedCheck("placeholders", translated.problem)
+        return
+    yield from _differences("placeholders", _arguments(unit), _arguments(translated))
+
+
+def _arguments(unit: TextUnit) -> Counter[str]:
+    arguments = unit.message.arguments if unit.message else ()
+    return Counter(f"{{{one.name}, {one.kind}}}" for one in arguments)
+
+
+def _xml_error(fragment: str) -> str:
+    """Return why a fragment is not well-formed; prefixes need no declaration. "" if it is well-formed."""
+    parser = expat.ParserCreate()
+    try:
+        parser.Parse(f"<unit>{_ENTITY.sub('', fragment)}</unit>", True)
+    except expat.ExpatError as error:
+        return expat.ErrorString(error.code)
+    return ""
+
+
+_ENTITY = re.compile(r"&[A-Za-z]\w*;")  # defined elsewhere, in the file or its format

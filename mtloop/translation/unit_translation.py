@@ -1,0 +1,114 @@
+"""Learn from the units of files and translate them, with any learner: what is protected comes out unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
+
+from mtloop.core.protocols import Learner
+from mtloop.core.types import JSON, Learned, PostEdit, Proposal, Segment
+from mtloop.text.protected.word_links import Link
+from mtloop.text.text_unit import TextUnit
+from mtloop.translation.fill_state import FilledUnit
+from mtloop.translation.lesson_choice import TranslatedUnit
+from mtloop.translation.quality_checks import failed_checks, is_better
+
+SECOND_BEAM = 4  # beam size of the second try
+
+
+@runtime_checkable
+class ProtectsText(Protocol):
+    """A learner that finds what is protected in a segment itself. It learns without its own proposal."""
+
+    def align(self, source: str, target: str) -> list[Link]: ...
+
+
+@runtime_checkable
+class ProposesMany(Protocol):
+    """A learner that translates several segments at a time."""
+
+    def propose_many(self, segments: Sequence[Segment]) -> list[Proposal]: ...
+
+
+@runtime_checkable
+class HasBeam(Protocol):
+    """A learner with beam search."""
+
+    beam_size: int
+
+
+def learn_unit(learner: Learner, lesson: TranslatedUnit) -> Learned:
+    """Learn from a unit that is translated already."""
+    if isinstance(learner, ProtectsText):
+        return learner.learn(Proposal(lesson.segment, ""), PostEdit(lesson.target))
+    pairs = _text_unit(lesson.segment).lessons(lesson.target)
+    learned = [_learn_pair(learner, replace(lesson.segment, source=source), target) for source, target in pairs]
+    kept = [one for one in learned if one.rejected is None]
+    if kept:
+        return Learned(sum(one.updates for one in kept))
+    return learned[0] if learned else Learned(rejected="placeholders")
+
+
+def translate_units(learner: Learner, segments: Sequence[tuple[int, Segment]], *, target_lang: str) -> list[FilledUnit]:
+    """Translate units, given with their index, and check them. One that fails gets a second try with a larger beam."""
+    proposals = propose_all(learner, [segment for _, segment in segments])
+    filled = [_checked(index, one, target_lang) for (index, _), one in zip(segments, proposals, strict=True)]
+    failing = [number for number, unit in enumerate(filled) if unit.failed or unit.repaired]
+    if failing and isinstance(learner, HasBeam) and learner.beam_size < SECOND_BEAM:
+        with _beam_of(learner, SECOND_BEAM):
+            again = propose_all(learner, [segments[number][1] for number in failing])
+        for number, proposal in zip(failing, again, strict=True):
+            filled[number] = _better(filled[number], _checked(segments[number][0], proposal, target_lang))
+    return filled
+
+
+def propose_all(learner: Learner, segments: Sequence[Segment]) -> list[Proposal]:
+    """Translate segments, several at a time if the learner can."""
+    if isinstance(learner, ProposesMany):
+        return learner.propose_many(segments)
+    if isinstance(learner, ProtectsText):
+        return [learner.propose(segment) for segment in segments]
+    return [_propose_parts(learner, segment) for segment in segments]
+
+
+def _propose_parts(learner: Learner, segment: Segment) -> Proposal:
+    """Translate the sentences of a segment, and put them together with what is protected."""
+    unit = _text_unit(segment)
+    assembled = unit.assemble([learner.propose(replace(segment, source=part)).text for part in unit.parts])
+    memo: dict[str, JSON] = {"repaired": list(assembled.repaired)} if assembled.repaired else {}
+    return Proposal(segment, assembled.text, memo=memo)
+
+
+def _learn_pair(learner: Learner, segment: Segment, target: str) -> Learned:
+    return learner.learn(learner.propose(segment), PostEdit(target))
+
+
+def _text_unit(segment: Segment) -> TextUnit:
+    return TextUnit.of(segment.source, str(segment.context["syntax"]))
+
+
+def _checked(index: int, proposal: Proposal, target_lang: str) -> FilledUnit:
+    segment, repaired = proposal.segment, proposal.memo.get("repaired", [])
+    syntax = str(segment.context["syntax"])
+    failed = failed_checks(segment.source, proposal.text, syntax=syntax, target_lang=target_lang)
+    return FilledUnit(index, proposal.text, tuple(map(str, repaired if isinstance(repaired, list) else ())), failed)
+
+
+def _better(first: FilledUnit, second: FilledUnit) -> FilledUnit:
+    """Return the try that fails fewer checks, else the one with fewer repairs; the first one if they are equal."""
+    if is_better(second.failed, first.failed):
+        return second
+    if is_better(first.failed, second.failed):
+        return first
+    return second if len(second.repaired) < len(first.repaired) else first
+
+
+@contextmanager
+def _beam_of(learner: HasBeam, size: int) -> Iterator[None]:
+    before, learner.beam_size = learner.beam_size, size
+    try:
+        yield
+    finally:
+        learner.beam_size = before
