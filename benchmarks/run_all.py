@@ -33,7 +33,7 @@ PAGE = HERE.parent / "docs" / "results" / "benchmarks.md"
 RUNS: dict[str, list[str]] = {
     "baselines.py": ["DATA"],
     "curves.py": ["--data DATA"],
-    "glossary.py": ["DATA --documents odd"],
+    "glossary.py": ["DATA --documents odd --segments 300 --others 150"],
     "memory.py": ["--data DATA"],
     "online_step.py": ["--data DATA --threads 1", "--data DATA --threads 2"],
     "pieces.py": ["DATA --skip 20000"],
