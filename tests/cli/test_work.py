@@ -1,0 +1,222 @@
+"""`mtloop work` through a pseudo-terminal: what is confirmed survives a kill, and the keys do what they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.command_result import CommandResult
+from helpers.filling import ENGINE, fuzzy, po
+from helpers.terminal import Terminal
+
+from mtloop.cli.work import KEYS, help_text, toolbar, visible
+from mtloop.core.trace import Trace
+from mtloop.data.formats.filling import open_file
+
+READY = "Ctrl-C leave"  # the end of the toolbar: the line can be edited
+SOURCES = ["Open the file.", "Close the file.", "Save %s now.", "Print the page."]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    path = tmp_path / "de.po"
+    messages = [("Known text.", "Bekannt."), *((source, "") for source in SOURCES), fuzzy("Two files.", "Zwei?")]
+    path.write_text(po(*messages), encoding="utf-8")
+    return path
+
+
+def work(path: Path, *options: object) -> Terminal:
+    return Terminal("work", path, "--method", f"{path.with_name('engine.py')}:Backwards", *options)
+
+
+def targets(path: Path) -> list[str]:
+    return [unit.target for unit in open_file(path).units if unit.source]
+
+
+def steps(path: Path) -> int:
+    return len(Trace.read(path.with_name(f"{path.name}.work.mtloop") / "trace.jsonl").steps)
+
+
+def test_the_loop(path: Path) -> None:
+    with work(path) as terminal:
+        terminal.wait_for("de.po: 5 of 6 units to translate")
+        terminal.wait_for("[2/6] untranslated, 5 left")
+        terminal.wait_for("Open the file.")
+        terminal.wait_for("file. the Open 1")
+        terminal.wait_for(READY)
+        terminal.replace("Öffnen.")
+        terminal.type("enter")
+        terminal.wait_for("[3/6]")
+        assert targets(path)[1] == "Öffnen."
+        assert steps(path) == 1
+        terminal.wait_for("file. the Close 2")
+        terminal.wait_for(READY)
+        terminal.type("ctrl-s")
+        terminal.wait_for("[4/6]")
+        terminal.wait_for(READY)
+        terminal.replace("Jetzt speichern.")
+        terminal.type("enter")
+        terminal.wait_for("check: placeholders: %s is missing")
+        terminal.wait_for("press Enter again")
+        terminal.wait_for(READY)
+        assert steps(path) == 1
+        terminal.type("ctrl-a", "%s: ", "enter")
+        terminal.wait_for("[5/6]")
+        assert targets(path)[3] == "%s: Jetzt speichern."
+        terminal.wait_for(READY)
+        terminal.type("f4")
+        terminal.wait_for("the last confirmation was undone")
+        terminal.wait_for("[4/6]")
+        assert targets(path)[3] == ""
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        output = terminal.wait_for_end()
+        assert "1 translation confirmed, 1 in all; 4 left" in output
+        assert "TER (edits per 100 words)" in output
+        assert terminal.code == 0
+
+
+def test_a_kill_in_the_middle_loses_nothing(path: Path) -> None:
+    with work(path) as terminal:
+        for number, text in enumerate(["Öffnen.", "Schließen."], start=2):
+            terminal.wait_for(f"[{number}/6]")
+            terminal.wait_for(READY)
+            terminal.replace(text)
+            terminal.type("enter")
+        terminal.wait_for("[4/6]")
+        terminal.wait_for(READY)
+        terminal.type("half a te")
+        terminal.kill()
+    assert targets(path)[1:3] == ["Öffnen.", "Schließen."]
+    with work(path) as terminal:
+        terminal.wait_for("3 of 6 units to translate")
+        terminal.wait_for("[4/6]")
+        terminal.wait_for("now. %s Save 3")  # the engine has its three lessons
+        terminal.wait_for(READY)
+        terminal.replace("%s jetzt speichern.")
+        terminal.type("enter")
+        terminal.wait_for("[5/6]")
+        terminal.wait_for(READY)
+        terminal.replace("Drucken.")
+        terminal.type("enter")
+        terminal.wait_for("[6/6] fuzzy, 1 left")
+        terminal.wait_for("file    Zwei?")
+        terminal.wait_for(READY)
+        terminal.type("f3")  # the text in the file
+        terminal.type("enter")
+        terminal.wait_for("every unit is translated")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        assert "5 in all; 0 left" in terminal.wait_for_end()
+        assert terminal.code == 0
+    expected = ["Bekannt.", "Öffnen.", "Schließen.", "%s jetzt speichern.", "Drucken.", "Zwei?"]
+    assert targets(path) == expected
+    assert b"fuzzy" not in path.read_bytes()
+    with work(path) as terminal:
+        assert "nothing is left to translate" in terminal.wait_for_end()
+
+
+def test_typed_commands_a_draft_and_completion(path: Path) -> None:
+    with work(path) as terminal:
+        terminal.wait_for(READY)
+        terminal.replace("/help")
+        terminal.type("enter")
+        terminal.wait_for("take back the last confirmation")
+        terminal.wait_for(READY)
+        terminal.type("f2")
+        terminal.wait_for("the model has learned from 1 correction")
+        terminal.wait_for(READY)
+        terminal.replace("Also: ")
+        terminal.wait_for("Also:")
+        terminal.type("tab")
+        terminal.type("pgdn")
+        terminal.wait_for("[3/6]")
+        terminal.wait_for(READY)
+        terminal.replace("/back")
+        terminal.type("enter")
+        terminal.wait_for("[2/6]")
+        terminal.wait_for("Also: the Open 1")  # the draft
+        terminal.wait_for(READY)
+        terminal.replace("/quit")
+        terminal.type("enter")
+        terminal.wait_for_end()
+        assert terminal.code == 0
+    assert steps(path) == 0
+    with work(path) as terminal:
+        terminal.wait_for("Also: the Open 1")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        terminal.wait_for("[3/6]")
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        terminal.wait_for_end()
+    assert targets(path)[1].startswith("Also: the Open 1")
+
+
+def test_without_a_terminal_one_line_says_what_to_do(path: Path, mtloop: Callable[..., CommandResult]) -> None:
+    result = mtloop("work", path, stdin="text\n")
+    assert result.code == 2
+    assert result.err == f"mtloop: work needs a terminal; without one: mtloop translate {path} --out {path}\n"
+    assert not list(path.parent.glob("*.mtloop"))
+
+
+def test_a_broken_file_is_named_with_its_line(path: Path) -> None:
+    path.write_text(path.read_text(encoding="utf-8").replace('msgstr "Bekannt."', "msgstr Bekannt."), encoding="utf-8")
+    with work(path) as terminal:
+        assert "de.po:7: " in terminal.wait_for_end()
+        assert terminal.code == 2
+
+
+def test_a_source_cannot_control_the_terminal() -> None:
+    assert visible("a\x1b[2Jb\u00a0c\nd\x07") == "a\\x1b[2Jb\u00a0c\nd\\x07"
+
+
+def test_the_keys_are_all_in_toolbar_and_help() -> None:
+    shown, text = toolbar(40), help_text()
+    assert max(map(len, shown.splitlines())) <= 40
+    assert all(f"{key.shown} {key.short}" in shown and key.help in text for key in KEYS.values())
+
+
+PANES = {
+    "Open the pane.": "Öffnen Sie den Bereich.",
+    "Close the pane.": "Schließen Sie den Bereich.",
+    "Move the pane.": "Verschieben Sie den Bereich.",
+    "Print the pane.": "Drucken Sie den Bereich.",
+    "Select the pane.": "Wählen Sie den Bereich aus.",
+    "The pane is empty.": "Der Bereich ist leer.",
+    "The pane is open.": "Der Bereich ist offen.",
+    "Show <b>the pane</b>.": "Zeigen Sie <b>den Bereich</b> an.",
+    "Hide %s and the pane.": "Blenden Sie %s und den Bereich aus.",
+    "Save the pane.": "Speichern Sie den Bereich.",
+}
+
+
+def test_ten_segments_with_the_embedded_model_and_a_kill_in_the_middle(tmp_path: Path) -> None:
+    path = tmp_path / "panes.po"
+    path.write_text(po(*((source, "") for source in PANES)), encoding="utf-8")
+    suggestions = []
+    for first, last in ((1, 5), (6, 10)):
+        with Terminal("work", path, "--threads", "1") as terminal:
+            for number, text in list(enumerate(PANES.values(), start=1))[first - 1 : last]:
+                terminal.wait_for(f"[{number}/10]")
+                terminal.wait_for("target  ")
+                suggestions.append(terminal.wait_for("Ctrl-C leave").splitlines()[0])
+                terminal.replace(text)
+                terminal.type("enter")
+            if last == 5:
+                terminal.wait_for("[6/10]")  # the fifth one is confirmed
+                terminal.kill()
+                assert targets(path) == [*list(PANES.values())[:5], "", "", "", "", ""]
+            else:
+                terminal.wait_for("every unit is translated")
+                terminal.wait_for("Ctrl-C leave")
+                terminal.type("enter")
+                closing = terminal.wait_for_end()
+    assert targets(path) == list(PANES.values())
+    assert "Bereich" not in suggestions[0]
+    assert all("Bereich" in suggestion for suggestion in suggestions[2:])  # learned, also after the kill
+    learned, frozen = re.findall(r"TER \(edits per 100 words\): ([\d.]+) with learning, ([\d.]+) frozen", closing)[0]
+    assert float(learned) < float(frozen)
