@@ -218,6 +218,8 @@ def test_a_kill_loses_nothing(path: Path, owner: object, name: str, nth: int, af
             session.undo()
 
     assert run_forked(begin).returncode == -signal.SIGKILL
+    if owner is WorkLearner:  # the file is written before the engine learns
+        assert list(filter(None, map(targets(path).get, SOURCES))) == TEXTS[:confirmed]
     with work(path) as session:
         assert session.notes == []
         assert [step.references for step in session.steps] == [(text,) for text in TEXTS[:confirmed]]
@@ -405,3 +407,17 @@ def test_undo_and_coming_back_with_a_neural_model(path: Path, method: str) -> No
         effort = session.effort()
         assert effort is not None
         assert effort.frozen_ter.value >= effort.ter.value > 0
+
+
+def test_a_snapshot_with_an_undone_lesson_is_not_used(path: Path, tmp_path: Path) -> None:
+    with work(path) as session:
+        session.confirm(TEXTS[0])
+        session.confirm(TEXTS[1])  # in the snapshot
+    session = work(path)
+    session.undo()
+    session.confirm("Zu.")
+    expected = session.proposal
+    session.must_end = True  # as after a kill, no snapshot is saved
+    session.close()
+    with work(path) as session:
+        assert session.proposal == expected
