@@ -36,7 +36,7 @@ RUNS: dict[str, list[str]] = {
     "glossary.py": ["DATA --documents odd --segments 300 --others 150"],
     "memory.py": ["--data DATA"],
     "online_step.py": ["--data DATA --threads 1", "--data DATA --threads 2"],
-    "pieces.py": ["DATA --skip 20000 --segments 100"],
+    "pieces.py": ["DATA --segments 100"],
     "propose_many.py": ["--data DATA"],
     "selection.py": [""],
     "selection_quality.py": ["calibration", "effort HUMAN", "pairing HUMAN"],
