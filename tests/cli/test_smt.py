@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from helpers.command_result import CommandResult
-from helpers.forked import kill_at, run_forked
 from helpers.tiers import slow
 from helpers.tiny_smt import known_pairs, stream_pairs, write_stream
 
-from mtloop.cli import main
 from mtloop.core import Trace
 from mtloop.smt.card import SmtModelCard
-from mtloop.smt.learners import SmtLearner
 
 Call = Callable[..., CommandResult]
 FOUR = "smt-baseline,smt-adapting,smt-foreground,smt-foreground-unfair"
@@ -27,8 +27,10 @@ def smt_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model trained with `mtloop train`."""
     folder = tmp_path_factory.mktemp("trained")
     train, dev = write_stream(folder / "train.tsv", known_pairs()), write_stream(folder / "dev.tsv", known_pairs()[::8])
-    arguments = ["train", "--engine", "smt", "--data", train, "--valid", dev, "--test", f"again={dev}", "--lang", "de"]
-    done = run_forked(lambda: main([*map(str, arguments), "--out", str(folder / "model")]))
+    command = [sys.executable, "-m", "mtloop", "train", "--engine", "smt", "--data", train, "--valid", dev]
+    done = subprocess.run(  # not forked: threads of Thot in this process would block the child
+        [*command, "--test", f"again={dev}", "--lang", "de", "--out", folder / "model"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert "HMM, iteration 1 of" in done.stderr
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [
@@ -42,18 +44,36 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_stream(tmp_path_factory.mktemp("stream") / "stream.tsv", stream_pairs())
 
 
+CHILD = """
+import os, signal, sys
+where, nth, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+import mtloop.core.trace
+import mtloop.smt.learners as learners
+
+calls = 0
+def kill_at(function):
+    def call(*args, **keywords):
+        global calls
+        calls += 1
+        if calls == nth: os.kill(os.getpid(), signal.SIGKILL)
+        return function(*args, **keywords)
+    return call
+
+if where == "propose": learners.SmtLearner.propose = kill_at(learners.SmtLearner.propose)
+if where == "learn": learners.SmtLearner.learn = kill_at(learners.SmtLearner.learn)
+if where == "save": learners.SmtLearner.save = kill_at(learners.SmtLearner.save)
+from mtloop.cli import main
+main(arguments)
+"""
+
+
 def child(model: Path, data: Path, out: Path, method: str, where: str = "", nth: int = 0) -> int:
     """Run a method in a child process, which is killed at the nth call of a method of the learner."""
     arguments = ["run", "--data", data, "--model", model, "--method", method, "--schedule", "blocks:20", "--shuffle", 1]
     arguments += ["--out", out, "--snapshot-every", 10, "--resume"]
     arguments += ["--set", "retrain_words=20"] if "foreground" in method else []
-
-    def work() -> None:
-        if where:
-            kill_at(SmtLearner, where, nth)
-        main([str(argument) for argument in arguments])
-
-    return run_forked(work).returncode
+    command = [sys.executable, "-c", CHILD, where, str(nth), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"}).returncode
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ PLAIN = re.compile(r"(?:echo '([^']*)' \| )?mtloop ([^|<>;&$*#]+)(?:  #.*)?")
 def run_console(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command line in a folder. A pipe fails if one of its commands fails, unless `head` closes it."""
     path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    if plain := PLAIN.fullmatch(command):
+    if (plain := PLAIN.fullmatch(command)) and "smt" not in command:  # Thot's threads would block a forked child
         return run_forked(lambda: _run_plain(plain[2], folder, path), stdin=f"{plain[1]}\n" if plain[1] else "")
     line = ["bash", *([] if "| head" in command else ["-o", "pipefail"]), "-c", command]
     return subprocess.run(line, cwd=folder, env=os.environ | path, capture_output=True, text=True, timeout=120)
