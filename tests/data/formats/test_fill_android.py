@@ -309,6 +309,7 @@ def test_other_encodings(tmp_path) -> None:
     assert b"\xdf &#322;" in content
 
 
+@pytest.mark.slow
 def test_many_strings_and_a_long_one(tmp_path) -> None:
     template = tmp_path / "strings.xml"
     lines = [f'  <string name="k{n}">Text {n}</string>\n' for n in range(100_000)]

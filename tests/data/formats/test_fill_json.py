@@ -203,6 +203,7 @@ def test_a_target_file_that_has_nothing_in_common_with_the_template_stays(german
     assert filled(path, {}, template=template) == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_many_keys_and_a_long_text(write) -> None:
     template = write("en.json", json.dumps({f"k{n}": f"Text {n}" for n in range(100_000)}, indent=1))
     path = write("de.json", json.dumps({f"k{n}": f"Wort {n}" for n in range(0, 100_000, 2)}, indent=1))
