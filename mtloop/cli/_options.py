@@ -151,6 +151,31 @@ _MEASURES = (
     ),
     click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the resampling."),
 )
+_LESSONS = (
+    click.option(
+        "--learn",
+        default=2000,
+        show_default=True,
+        type=COUNT,
+        help="Maximum number of translated units to learn first, the most similar to those to translate.",
+    ),
+    click.option("--no-learn", is_flag=True, help="Learn nothing first."),
+    click.option("--template", type=PATH, help="File with the source texts, for JSON, Android and .properties files."),
+    click.option("--columns", default="", metavar="source=A,target=B", help="Column names of a table."),
+)
+_ENGINE = (
+    click.option(
+        "--model",
+        help="The embedded en-de, a folder (neural or statistical), or a Hugging Face name.  [default: en-de]",
+    ),
+    click.option("--method", help="Learning method; see mtloop methods.  [default: lora+memory+copy; that of --delta]"),
+    click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the method. Repeat for more."),
+    click.option(
+        "--delta", type=PATH, help="Delta learned on this model: a file, or RUN.state for its newest snapshot."
+    ),
+    click.option("--glossary", type=PATH, help="Terms and their translations, which are used: TSV, CSV or TBX."),
+    click.option("--threads", default=2, show_default=True, type=POSITIVE, help="Number of CPU threads."),
+)
 _DATABASE = (
     click.option("--folder", type=PATH, help="Folder with the SQLite file.  [default: mtloop-data]"),
     click.option(
@@ -169,6 +194,11 @@ def experiment_options(command: F) -> F:
 def stream_options(command: F) -> F:
     """Add the same options without --skip and --limit, for a command that selects rows itself."""
     return _add(command, _STREAM + _LANGUAGES + _PROCESSING)
+
+
+def file_options(command: F) -> F:
+    """Add the options of a command that translates files: what is learned first, the languages and the engine."""
+    return _add(command, _LESSONS + _LANGUAGES + _ENGINE)
 
 
 def language_options(command: F) -> F:

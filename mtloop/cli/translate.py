@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, is_given, language_options, parse_settings
+from mtloop.cli._options import PATH, POSITIVE, file_options, is_given, parse_settings
 from mtloop.core.errors import InputError
 from mtloop.core.log import logger
 
@@ -45,27 +45,9 @@ FILE_OPTIONS = ("out", "template", "columns", "learn", "no_learn", "only", "appr
     "--approve", is_flag=True, help="Do not mark filled units for review, except repaired ones and failed checks."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be filled, learned and skipped. Nothing is written.")
-@click.option(
-    "--learn",
-    default=2000,
-    show_default=True,
-    type=COUNT,
-    help="Maximum number of translated units to learn first, the most similar to those to fill in.",
-)
-@click.option("--no-learn", is_flag=True, help="Learn nothing first.")
-@click.option("--template", type=PATH, help="File with the source texts, for JSON, Android and .properties files.")
-@click.option("--columns", default="", metavar="source=A,target=B", help="Column names of a table.")
-@language_options
-@click.option(
-    "--model", help="The embedded en-de, a folder (neural or statistical), or a Hugging Face name.  [default: en-de]"
-)
-@click.option("--method", help="Learning method; see mtloop methods.  [default: lora+memory+copy; that of --delta]")
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the method. Repeat for more.")
-@click.option("--delta", type=PATH, help="Delta learned on this model: a file, or RUN.state for its newest snapshot.")
+@file_options
 @click.option("--save-delta", type=PATH, help="File to which the learned delta is written.")
-@click.option("--glossary", type=PATH, help="Terms and their translations, which are used: TSV, CSV or TBX.")
 @click.option("--beam-size", type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy.  [default: 1]")
-@click.option("--threads", default=2, show_default=True, type=POSITIVE, help="Number of CPU threads.")
 @click.option("--jobs", default=1, show_default=True, type=POSITIVE, help="Number of files to fill in at a time.")
 @click.pass_context
 def command(context: click.Context, /, files: tuple[Path, ...], jobs: int, dry_run: bool, **options: Any) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, language_options, parse_settings
+from mtloop.cli._options import PATH, file_options, parse_settings
 from mtloop.core.errors import InputError
 from mtloop.core.extras import need_extras
 from mtloop.core.plural import pluralise
@@ -89,25 +89,7 @@ COMMANDS |= {"?": Action.HELP, "/quit": Action.LEAVE}
     show_default=True,
     help="Units to translate: those without a translation; also those marked for review; all.",
 )
-@click.option(
-    "--learn",
-    default=2000,
-    show_default=True,
-    type=COUNT,
-    help="Maximum number of translated units to learn first, the most similar to those to translate.",
-)
-@click.option("--no-learn", is_flag=True, help="Learn nothing first.")
-@click.option("--template", type=PATH, help="File with the source texts, for JSON, Android and .properties files.")
-@click.option("--columns", default="", metavar="source=A,target=B", help="Column names of a table.")
-@language_options
-@click.option(
-    "--model", help="The embedded en-de, a folder (neural or statistical), or a Hugging Face name.  [default: en-de]"
-)
-@click.option("--method", help="Learning method; see mtloop methods.  [default: lora+memory+copy; that of --delta]")
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the method. Repeat for more.")
-@click.option("--delta", type=PATH, help="Delta learned on this model: a file, or RUN.state for its newest snapshot.")
-@click.option("--glossary", type=PATH, help="Terms and their translations, which are used: TSV, CSV or TBX.")
-@click.option("--threads", default=2, show_default=True, type=POSITIVE, help="Number of CPU threads.")
+@file_options
 def command(file: Path, **options: Any) -> None:
     """Translate FILE in the terminal. The engine learns from every translation that you confirm.
 
@@ -119,7 +101,7 @@ def command(file: Path, **options: Any) -> None:
     with open_session(file, **options) as session:
         start(session)
         if session.left:
-            Desk(session).run()
+            WorkScreen(session).run()
             close(session)
 
 
@@ -212,7 +194,7 @@ class Reply:
     keys: int = 0
 
 
-class Desk:
+class WorkScreen:
     """The loop: show a unit, read a reply, do it."""
 
     def __init__(self, session: WorkSession) -> None:

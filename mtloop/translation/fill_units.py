@@ -208,17 +208,17 @@ def write_like_before(path: Path, content: bytes) -> None:
 def _open(plan: FilePlan, options: FillOptions, model: Languages) -> BilingualFile:
     """Open a file; if it does not say which languages to fill in, with those of the model."""
     languages = options.source_lang, options.target_lang
+    ours = options.source_lang or model[0] or None, options.target_lang or model[1] or None
     try:
         return _open_with(plan, options, languages)
-    except InputError:
-        ours = options.source_lang or model[0] or None, options.target_lang or model[1] or None
+    except InputError as error:
         if ours == languages:
             raise
-        try:
-            return _open_with(plan, options, ours)
-        except InputError:
-            pass
-        raise
+        first = error
+    try:
+        return _open_with(plan, options, ours)
+    except InputError:
+        raise first from None  # it says what is wrong with the file as it is
 
 
 def _open_with(plan: FilePlan, options: FillOptions, languages: tuple[str | None, str | None]) -> BilingualFile:
