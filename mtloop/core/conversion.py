@@ -22,7 +22,7 @@ def convert(default: JSON, value: JSON, name: str) -> JSON:
     if default is None:
         return value
     kind = type(default)
-    error = InputError(f"setting {name} is {value!r}; expected {TYPE_WORDS.get(kind, kind.__name__)}")
+    error = InputError(f"setting {name} is {value!r:.40}; expected {TYPE_WORDS.get(kind, kind.__name__)}")
     try:
         converted: JSON = _parse_boolean(value) if kind is bool else kind(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError, KeyError):

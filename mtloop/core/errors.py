@@ -79,7 +79,7 @@ class UnknownName(InputError):
         closest = difflib.get_close_matches(name.lower(), by_lower, n=1)
         suggestion = f" did you mean {by_lower[closest[0]]!r}?" if closest else ""
         subject = f"{owner} has" if owner else "there is"
-        message = f"{subject} no {kind} {name!r};{suggestion} known: {', '.join(names) or 'none'}"
+        message = f"{subject} no {kind} {name!r:.40};{suggestion} known: {', '.join(names) or 'none'}"
         super().__init__(message + (f"; {hint}" if hint else ""), path=path)
 
 

@@ -14,7 +14,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "report": ("matplotlib", "jinja2"),
     "service": (
         *("fastapi", "uvicorn", "httptools", "sqlalchemy", "alembic", "aiosqlite", "asyncpg", "jinja2"),
-        *("markupsafe", "prometheus_client", "pydantic_settings", "starlette"),
+        *("markupsafe", "prometheus_client", "pydantic_core", "pydantic_settings", "starlette"),
+        *("py3langid", "python_multipart"),
     ),
     "client": ("httpx2",),
     "tune": ("optuna",),

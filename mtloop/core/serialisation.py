@@ -12,6 +12,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar
 
 from mtloop.core.errors import SerialisationError
+from mtloop.core.json_files import parse_json
 from mtloop.core.types import (
     JSON,
     Feedback,
@@ -71,8 +72,8 @@ def dumps(value: object) -> bytes:
 def loads(line: bytes | str) -> dict[str, JSON]:
     """Parse one JSON object; raise SerialisationError for any other type, NaN or infinity."""
     try:
-        value = json.loads(line, parse_constant=_reject_constant, parse_float=_finite_float)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(line, parse_constant=_reject_constant, parse_float=_finite_float)
+    except ValueError as error:
         raise SerialisationError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
         raise SerialisationError(f"expected a JSON object, found {type(value).__name__}")
@@ -151,6 +152,17 @@ def _or_none(decoder: Callable[[JSON], Any]) -> Callable[[JSON], Any]:
 _text, _number, _integer = _decoder_of(str), _decoder_of(int, float), _decoder_of(int)
 _object, _list = _decoder_of(dict), _decoder_of(list)
 
+
+def _flag(value: JSON) -> bool:
+    if not isinstance(value, bool):
+        raise SerialisationError(f"expected true or false, found {value!r:.40}")
+    return value
+
+
+def _objects(value: JSON) -> tuple[dict[str, JSON], ...]:
+    return tuple(_object(item) for item in _list(value))
+
+
 # By annotation: a new field with one of these annotations needs no change here.
 _DECODERS: dict[str, Callable[[JSON], Any]] = {
     "str": _text,
@@ -159,7 +171,10 @@ _DECODERS: dict[str, Callable[[JSON], Any]] = {
     "str | None": _or_none(_text),
     "int | None": _or_none(_integer),
     "float | None": _or_none(_number),
+    "bool": _flag,
     "Fields": _object,
+    "Fields | None": _or_none(_object),
+    "tuple[Fields, ...]": _objects,
     "Mapping[str, float]": _numbers,
     "Mapping[str, str]": _strings,
     "tuple[str, ...]": _texts,

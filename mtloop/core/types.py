@@ -131,11 +131,15 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class SimilarCorrection:
-    """An earlier correction, and its similarity to a source from 0 to 1."""
+    """An earlier correction, and its similarity to a source from 0 to 1.
+
+    `lesson` counts the lessons of the learner from 0; -1: the learner does not say.
+    """
 
     source: str
     target: str
     similarity: float
+    lesson: int = -1
 
 
 @dataclass(frozen=True, slots=True)

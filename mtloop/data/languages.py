@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nlargest
 from itertools import product
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from mtloop.core.errors import InputError
-from mtloop.text.language_codes import language_of
+from mtloop.text.language_codes import is_one_language, language_of
 
 T = TypeVar("T")
 EQUAL, VARIETY, GENERAL, SISTER, OTHER = 4, 3, 2, 1, 0
@@ -74,12 +75,21 @@ def closest_pair(
     source: LanguageChoice, target: LanguageChoice, tagged: Sequence[tuple[str, T]]
 ) -> tuple[tuple[str, T], tuple[str, T]] | None:
     """Return the two items, with different tags, that are closest to the choices; the first of equally close ones."""
-    originals = [item for item in tagged if source.matches(item[0])]
-    translations = [item for item in tagged if target.matches(item[0])]
+    first: dict[str, tuple[str, T]] = {}
+    for item in tagged:
+        first.setdefault(item[0], item)
+    originals, translations = (_two_closest(choice, first.values()) for choice in (source, target))
     pairs = [(one, two) for one, two in product(originals, translations) if one[0] != two[0]]
     return max(
         pairs, key=lambda pair: closeness(source.tag, pair[0][0]) + closeness(target.tag, pair[1][0]), default=None
     )
+
+
+def _two_closest(choice: LanguageChoice, tagged: Iterable[tuple[str, T]]) -> list[tuple[str, T]]:
+    """Return the two closest items in their order. With more, the pairs of a unit of many texts would be too many."""
+    fitting = [item for item in tagged if choice.matches(item[0])]
+    chosen = nlargest(2, range(len(fitting)), key=lambda index: (closeness(choice.tag, fitting[index][0]), -index))
+    return [fitting[index] for index in sorted(chosen)]
 
 
 def common_tag(tags: Iterable[str]) -> str:
@@ -105,6 +115,14 @@ def without_regions(source: str, target: str) -> tuple[str, str]:
     return (source, target) if languages[0] == languages[1] else languages
 
 
+class OtherLanguage(InputError):
+    """A file is in another language than the wanted one. `language` is the tag of the file."""
+
+    def __init__(self, message: str, *, language: str, path: str | Path | None = None) -> None:
+        self.language = language
+        super().__init__(message, path=path)
+
+
 class HasLanguages(Protocol):
     """A corpus: the file, and the languages of its texts ("" if unknown)."""
 
@@ -124,9 +142,11 @@ def check_languages(corpus: HasLanguages, model_source: str, model_target: str) 
     if same_languages(declared, expected):
         return
     sides = zip(("--source-lang", "--target-lang"), declared, expected, strict=True)
-    options = " and ".join(option for option, one, other in sides if _differ(language_of(one), language_of(other)))
+    differing = [(option, one) for option, one, other in sides if _differ(language_of(one), language_of(other))]
+    options = " and ".join(option for option, _ in differing)
     message = f"the texts are {pair_name(*declared)}, but the model translates {pair_name(*expected)}"
-    raise InputError(f"{message}; give another --model, or other texts (with {options})", path=corpus.path)
+    advice = f"give another --model, or other texts (with {options})"
+    raise OtherLanguage(f"{message}; {advice}", language=differing[-1][1], path=corpus.path)
 
 
 def same_languages(one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -144,8 +164,8 @@ def pair_name(source: str, target: str) -> str:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether two codes are certainly two languages. Codes of three letters may be groups, such as `roa` and `mul`."""
-    return len(one) == len(other) == 2 and one != other
+    """Whether two codes are certainly two languages."""
+    return one != other and is_one_language(one) and is_one_language(other)
 
 
 def _subtags(tag: str) -> set[str]:

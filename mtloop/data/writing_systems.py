@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from mtloop.text.language_codes import ALIASES, language_of
+from mtloop.text.language_codes import ALIASES, code_of, language_of
 
 SAMPLE = 20_000  # characters
 MIN_LETTERS = 20
@@ -35,7 +35,16 @@ SCRIPTS = {
 }
 """The languages that are written in a script. Languages with a choice, such as Serbian, are left out."""
 JAPANESE = ("HIRAGANA", "KATAKANA")
-LANGUAGES = frozenset(ALIASES.values()).union(*map(str.split, SCRIPTS.values()))
+_OTHER_LANGUAGES = """
+am an ast as av ay ba bem bm bho brx ce ceb chr ckb co crh csb cv doi dsb dv ee ff fil fo frp fur fy gd gez gn gsw gu gv
+haw hsb ht ia ig jbo jv kab kl kn kok ksh kw lij ln lzh mai mg mhr mi ml mni mrj my myv nan nds nn nqo nso ny oc om
+or pa pap pms qu rm rn rw sa sah sat sc scn sco sd se shn si sma sn sr ss su szl tg ti tk tlh tn tok tt tyv tzm udm ug
+uz vec wa wal wo xh yue za zgh
+"""  # languages of software that are not in the lists above
+_WORDS = {"cat", "mac", "may", "per"}  # they are other words more often than codes of three letters
+LANGUAGES = frozenset(
+    {*ALIASES, *ALIASES.values(), *_OTHER_LANGUAGES.split(), *" ".join(SCRIPTS.values()).split()} - _WORDS
+)
 """Codes that certainly are languages."""
 
 
@@ -61,10 +70,10 @@ def unexpected_script(texts: Iterable[str], language: str) -> str:
 def is_language(tag: str) -> bool:
     """Whether a tag has the code of a known language: other words may have two or three letters too.
 
-    >>> is_language("it-IT"), is_language("src"), is_language("pe")
-    (True, False, False)
+    >>> is_language("it-IT"), is_language("udm"), is_language("src"), is_language("pe")
+    (True, True, False, False)
     """
-    return language_of(tag) in LANGUAGES
+    return code_of(tag) in LANGUAGES
 
 
 def _count_scripts(texts: Iterable[str]) -> Counter[str]:

@@ -10,20 +10,30 @@ import codecs
 import gzip
 import io
 import lzma
+import os
+import stat
 import zlib
-from collections.abc import Callable, Generator, Iterator
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import lru_cache, partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol, TypeVar
 
 from mtloop.core.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-MAX_LINE_BYTES = 1 << 26  # no segment is longer; protects against archives that decompress to one huge line
-MAX_FILE_BYTES = 1 << 28  # for formats that must be read into memory as a whole
+T = TypeVar("T")
+
+MAX_LINE_BYTES = 1 << 24  # no segment is longer; protects against archives that decompress to one huge line
+MAX_FILE_BYTES = 1 << 26  # for formats that must be read into memory as a whole
+MAX_ROWS = 2_000_000  # lines, elements or members of such a file: each takes hundreds of bytes of memory
+MAX_PAIRS = 2_000_000  # held in memory at once: about 500 bytes each
+MAX_LINES = 20_000_000  # held in memory at once: about 60 bytes each
+MAX_RATIO = 300  # of the unpacked size to the packed size; a memory of similar sentences in xz packs about 200 times
+MAX_FREE_BYTES = 1 << 20  # an archive may unpack to this size at any ratio
+MAX_XZ_MEMORY = 1 << 27  # `xz -9` needs half of it; the head of a file can ask for 4 GB
 _CHUNK = 1 << 18
 _ZSTANDARD_CHUNK = 1 << 10  # decompresses to 32 MB at most
 
@@ -32,7 +42,7 @@ class ArchiveError(Exception):
     """An archive cannot be decompressed; for faults without an exception in the libraries."""
 
 
-_ARCHIVE_ERRORS = (ArchiveError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_ARCHIVE_ERRORS = (ArchiveError, EOFError, MemoryError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 def format_suffix(path: str | Path) -> str:
@@ -55,23 +65,45 @@ def open_bytes(path: str | Path) -> io.BufferedReader:
     except (OSError, ValueError) as error:
         raise InputError(_open_error(path, error), path=path) from error
     decompress = DECOMPRESSORS.get(path.suffix.lower())
-    return io.BufferedReader(_InputStream(decompress(file) if decompress else file, file, path), _CHUNK)
+    if decompress is None:
+        return io.BufferedReader(_InputStream(file, file, path), _CHUNK)
+    return io.BufferedReader(_InputStream(decompress(file), file, path, _most_unpacked(file)), _CHUNK)
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Return the decompressed content of a file; raise InputError if it is empty or larger than MAX_FILE_BYTES."""
+def _most_unpacked(file: IO[bytes]) -> int | None:
+    """Return how many bytes an archive may unpack to; None for a pipe, whose size is unknown."""
+    status = os.fstat(file.fileno())
+    return max(MAX_FREE_BYTES, MAX_RATIO * status.st_size) if stat.S_ISREG(status.st_mode) else None
+
+
+def read_bytes(path: str | Path, marks: bytes = b"\n") -> bytes:
+    """Return the decompressed content of a file. Raise InputError if it is empty, or too large to be held in memory.
+
+    `marks` are the bytes that begin or end a part of the file, such as a line or a tag. What a file takes in memory
+    depends on their number more than on its size.
+    """
     with open_bytes(path) as file:
         content = file.read(MAX_FILE_BYTES + 1)
     if not content:
         raise InputError("the file is empty", path=path)
     if len(content) > MAX_FILE_BYTES:
         raise InputError(f"larger than {MAX_FILE_BYTES >> 20} MB unpacked; split it, or use .tmx or .tsv", path=path)
+    if sum(content.count(mark) for mark in marks) > MAX_ROWS:
+        raise InputError(f"more than {MAX_ROWS:,} lines, tags or values; split it, or use .tmx or .tsv", path=path)
     return content
 
 
 def read_lines(path: str | Path) -> list[str]:
     """Return the lines of a text file, including empty ones; a newline at the end of the file adds no line."""
-    return list(iter_lines(path))
+    return held_in_memory(iter_lines(path), path, "lines", MAX_LINES)
+
+
+def held_in_memory(items: Iterable[T], path: str | Path, kind: str, most: int = MAX_PAIRS) -> list[T]:
+    """Return the items of a file as a list. Raise InputError if there are more than `most`."""
+    held = list(islice(items, most + 1))
+    if len(held) > most:
+        raise InputError(f"more than {most:,} {kind}, which may not fit into memory; split the file", path=path)
+    return held
 
 
 def iter_lines(path: str | Path) -> Iterator[str]:
@@ -102,6 +134,35 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
         raise InputError(f"invalid UTF-8 ({position}); {_encoding_hint(raw)}", path=path, line=number) from error
 
 
+def check_declared_encoding(content: bytes, encoding: str, path: str | Path) -> None:
+    """Raise InputError if a file declares an encoding of one byte per character, but is in UTF-8.
+
+    Any bytes are valid in most such encodings. Text in them is practically never valid UTF-8 beyond ASCII.
+    """
+    if content.isascii() or not _is_single_byte(encoding):
+        return
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return
+    first = next(number for number, line in enumerate(content.split(b"\n"), start=1) if not line.isascii())
+    message = f"the file declares {encoding}, but its bytes are UTF-8; correct the declaration"
+    raise InputError(message, path=path, line=first)
+
+
+@lru_cache
+def _is_single_byte(encoding: str) -> bool:
+    """Whether most bytes beyond ASCII are a character each; in Shift JIS about half of them are."""
+    return sum(_is_character(bytes([byte]), encoding) for byte in range(128, 256)) > 75
+
+
+def _is_character(byte: bytes, encoding: str) -> bool:
+    try:
+        return len(byte.decode(encoding)) == 1
+    except (LookupError, ValueError):
+        return False
+
+
 def _encoding_hint(raw: bytes) -> str:
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "it looks like UTF-16, save it as UTF-8: iconv -f UTF-16 -t UTF-8"
@@ -125,8 +186,10 @@ class _ReadStream(Protocol):
 class _InputStream(io.RawIOBase):
     """A stream that turns read errors into InputError; damage in an archive is only found while reading it."""
 
-    def __init__(self, stream: _ReadStream, file: _ReadStream, path: Path) -> None:
+    def __init__(self, stream: _ReadStream, file: _ReadStream, path: Path, most: int | None = None) -> None:
+        """`most` is the number of bytes that may be read (None: any)."""
         self._stream, self._file, self._path = stream, file, path
+        self._most, self._count = most, 0
 
     def readable(self) -> bool:
         return True
@@ -135,6 +198,10 @@ class _InputStream(io.RawIOBase):
         view = memoryview(buffer)
         data = self._read(len(view))
         view[: len(data)] = data
+        self._count += len(data)
+        if self._most is not None and self._count > self._most:
+            message = f"unpacks to more than {MAX_RATIO} times its size; if you trust it, unpack it first"
+            raise InputError(message, path=self._path)
         return len(data)
 
     def close(self) -> None:
@@ -152,11 +219,11 @@ class _InputStream(io.RawIOBase):
             raise InputError(f"cannot be read: {error.strerror or error}", path=self._path) from error
 
 
-class _Zstandard:
-    """A Zstandard stream that detects incomplete files; the stream of the library treats them as complete."""
+class _Unpacked:
+    """The chunks of an archive as a stream."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._chunks = _decompress_zstandard(file)
+    def __init__(self, chunks: Generator[bytes, None, None]) -> None:
+        self._chunks = chunks
         self._chunk = io.BytesIO()
 
     def read(self, size: int, /) -> bytes:
@@ -171,7 +238,23 @@ class _Zstandard:
         self._chunks.close()
 
 
+def _decompress_xz(file: IO[bytes]) -> Generator[bytes, None, None]:
+    """Yield what the streams of a file hold. `lzma.LZMAFile` takes as much memory as a stream asks for."""
+    stream = None
+    while rest := file.read(_CHUNK):
+        while rest or not (stream is None or stream.needs_input):
+            rest = rest if stream else rest.lstrip(b"\0")  # zeros may stand between streams
+            if not rest and stream is None:
+                break
+            stream = stream or lzma.LZMADecompressor(memlimit=MAX_XZ_MEMORY)
+            yield stream.decompress(rest, _CHUNK)
+            rest, stream = (stream.unused_data, None) if stream.eof else (b"", stream)
+    if stream is not None:
+        raise ArchiveError("the last stream is incomplete")
+
+
 def _decompress_zstandard(file: IO[bytes]) -> Generator[bytes, None, None]:
+    """Yield what the frames of a file hold. The stream of the library takes an incomplete file for a complete one."""
     import zstandard
 
     frame = None
@@ -189,6 +272,6 @@ def _decompress_zstandard(file: IO[bytes]) -> Generator[bytes, None, None]:
 
 DECOMPRESSORS: dict[str, Callable[[IO[bytes]], _ReadStream]] = {
     ".gz": lambda file: gzip.GzipFile(fileobj=file),
-    ".xz": lzma.LZMAFile,
-    ".zst": _Zstandard,
+    ".xz": lambda file: _Unpacked(_decompress_xz(file)),
+    ".zst": lambda file: _Unpacked(_decompress_zstandard(file)),
 }

@@ -66,7 +66,7 @@ class Glossary:
         targets: dict[str, dict[str, None]] = defaultdict(dict)
         for source, target in _flatten(pairs):
             if not all(isinstance(text, str) and TOKEN.search(text) for text in (source, target)):
-                raise InputError(f"a term needs a text in both languages, found {source!r:.80} and {target!r:.80}")
+                raise InputError(f"a term needs a text in both languages, found {source!r:.40} and {target!r:.40}")
             targets[" ".join(source.split())][" ".join(target.split())] = None
         return cls(tuple(Term(source, tuple(found)) for source, found in targets.items()), source_lang, target_lang)
 

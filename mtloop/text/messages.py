@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 MAX_LENGTH = 200  # characters of a message
 MAX_NAME_LENGTH = 40  # characters of a name
+MAX_NAMES = 50  # in a list of names
 
 
 def one_line(text: object) -> str:
@@ -23,7 +25,18 @@ def join_names(names: Iterable[str]) -> str:
     >>> join_names(["source", "target"])
     'source, target'
     """
-    return ", ".join(_truncate(name, MAX_NAME_LENGTH) for name in names)
+    shown, rest = islice(iterator := iter(names), MAX_NAMES), iterator
+    listed = ", ".join(_truncate(name, MAX_NAME_LENGTH) for name in shown)
+    return f"{listed}, and {more} more" if (more := sum(1 for _ in rest)) else listed
+
+
+def first_words(text: str) -> str:
+    """Return the beginning of a text for a message about it.
+
+    >>> first_words("Click the button\\nto continue with the installation.")
+    'Click the button to continue with the i…'
+    """
+    return _truncate(text, MAX_NAME_LENGTH)
 
 
 def _truncate(text: str, max_length: int) -> str:

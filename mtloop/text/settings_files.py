@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.json_files import check_depth, too_deep
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_VALUE_LENGTH = 80
+MAX_DOTS = 300  # in a line: the time to parse a key grows with the square of its parts
+MAX_FILE_BYTES = 1 << 18  # the longest known file of settings has a tenth of it
 # What is expected, by the beginning of pydantic's name for the error. {...}: a value that pydantic gives.
 EXPECTED = {
     "int_": "a whole number",
@@ -46,13 +49,30 @@ EXPECTED = {
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the contents of a TOML file; raise InputError if it cannot be read or parsed."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    if len(content) > MAX_FILE_BYTES:
+        raise InputError(f"larger than {MAX_FILE_BYTES >> 10} KB; expected a file of settings", path=path)
+    try:
+        return _parse_toml(content.decode())
     except ValueError as error:
         raise InputError(f"not a TOML file: {error}", path=path) from error
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raise ValueError also for tables that are nested too deeply."""
+    if any(line.count(".") > MAX_DOTS for line in text.splitlines()):
+        raise ValueError(f"more than {MAX_DOTS} dots in a line")
+    try:
+        values = tomllib.loads(text)
+    except RecursionError as error:
+        raise too_deep() from error
+    check_depth(values)
+    return values
 
 
 def read_settings(path: Path, kind: type[T]) -> T:

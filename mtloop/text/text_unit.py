@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -14,6 +17,7 @@ from mtloop.text.protected.flatten import Flat, FlatMark, depths, has_letters, r
 from mtloop.text.protected.icu import IcuArgument, IcuError, IcuMessage, parse_icu
 from mtloop.text.protected.mnemonics import Mnemonic, take_mnemonic
 from mtloop.text.protected.passage import Assembled, Passage
+from mtloop.text.protected.tags import find_tags
 from mtloop.text.protected.word_links import Align
 from mtloop.text.sentence_cutting import align_sentences, cut_sentences
 
@@ -22,10 +26,18 @@ Complete: TypeAlias = Callable[[str, str], str]
 
 
 class Syntax(StrEnum):
-    """What a text is: plain, or a fragment of an XML file, in which every element is a tag."""
+    """What a text is: plain, a fragment of an XML file, in which every element is a tag, or HTML.
+
+    HTML is as XML, but paragraphs, items and other block elements are texts of their own. An unknown one is plain.
+    """
 
     PLAIN = "plain"
     XML = "xml"
+    HTML = "html"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Syntax:
+        return cls.PLAIN
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,6 @@ class TextUnit:
 
     source: str
     syntax: Syntax = Syntax.PLAIN
-    language: str = ""
     problem: str = ""
     template: tuple[str | Passage, ...] = ()
     mnemonic: Mnemonic | None = None
@@ -54,21 +65,18 @@ class TextUnit:
     """For each argument of an ICU message, the texts of its branches."""
 
     @classmethod
-    def of(cls, source: str, syntax: Syntax | str = Syntax.PLAIN, language: str = "") -> TextUnit:
-        """Find what is protected, and cut the rest into sentences. `language` is that of the text ("": unknown)."""
+    def of(cls, source: str, syntax: Syntax | str = Syntax.PLAIN, *, has_mnemonic: bool = False) -> TextUnit:
+        """Find what is protected, and cut the rest into sentences. `has_mnemonic`: the text is that of a label."""
         syntax = Syntax(syntax)
         try:
             message = parse_icu(source) if "{" in source else None
             if message is not None:
-                return cls._of_message(source, message, syntax, language)
-            text, mnemonic = take_mnemonic(source.strip())
-            text = source.replace(source.strip(), text, 1) if mnemonic else source
-            template = tuple(_template(Flat.of(text, is_xml=syntax is Syntax.XML), language))
+                return cls._of_message(source, message, syntax)
+            return cls._of_label(source, syntax, has_mnemonic) or cls(
+                source, syntax, template=_template(source, syntax)
+            )
         except (IcuError, ValueError) as error:
-            return cls(source, syntax, language, problem=f"not a valid ICU message: {error}")
-        if mnemonic and sum(isinstance(item, Passage) for item in template) != 1:
-            return cls.of_plain(source, syntax, language)
-        return cls(source, syntax, language, template=template, mnemonic=mnemonic)
+            return cls(source, syntax, problem=f"not a valid ICU message: {error}")
 
     @classmethod
     def whole(cls, source: str) -> TextUnit:
@@ -76,30 +84,38 @@ class TextUnit:
         return cls(source, template=(Passage(source),))
 
     @classmethod
-    def of_plain(cls, source: str, syntax: Syntax, language: str) -> TextUnit:
-        """Return the unit of a text whose mark is not a mnemonic."""
-        return cls(
-            source, syntax, language, template=tuple(_template(Flat.of(source, is_xml=syntax is Syntax.XML), language))
-        )
+    def _of_label(cls, source: str, syntax: Syntax, is_sure: bool) -> TextUnit | None:
+        """Return the unit of a label with a mnemonic; None if the text is not one."""
+        label, is_xml = source.strip(), syntax is not Syntax.PLAIN
+        text, mnemonic = take_mnemonic(html.unescape(label) if is_xml else label, is_sure=is_sure)
+        if mnemonic is None or find_tags(label, xml=is_xml):
+            return None
+        text = html.escape(text, quote=False) if is_xml else text
+        template = _template(source.replace(label, text, 1), syntax)
+        is_one = sum(isinstance(item, Passage) for item in template) == 1
+        return cls(source, syntax, template=template, mnemonic=mnemonic) if is_one else None
 
     @classmethod
-    def _of_message(cls, source: str, message: IcuMessage, syntax: Syntax, language: str) -> TextUnit:
-        template = tuple(_template(Flat.of(message.text, is_xml=syntax is Syntax.XML), language))
+    def _of_message(cls, source: str, message: IcuMessage, syntax: Syntax) -> TextUnit:
         branches = tuple(
-            tuple(cls._of_branch(branch, syntax, language) for branch in argument.branches)
+            tuple(cls._of_message(branch.text, branch, syntax) for branch in argument.branches)
             for argument in message.arguments
         )
-        return cls(source, syntax, language, template=template, message=message, branches=branches)
-
-    @classmethod
-    def _of_branch(cls, branch: IcuMessage, syntax: Syntax, language: str) -> TextUnit:
-        return cls._of_message(branch.text, branch, syntax, language)
+        template = _template(message.text, syntax)
+        return cls(source, syntax, template=template, message=message, branches=branches)
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """The sentences to translate, in order; those of branches come after those of the message around them."""
         own = [item.text for item in self.template if isinstance(item, Passage)]
         return (*own, *(part for units in self.branches for unit in units for part in unit.parts))
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """What comes out of a translation unchanged, as it is written: placeholders and tags, in order."""
+        passages = [item for item in self.template if isinstance(item, Passage)]
+        own = [text for one in passages for text in (*one.placeholders, *(mark.raw for mark in one.marks))]
+        return (*own, *(text for units in self.branches for unit in units for text in unit.protected))
 
     @property
     def is_protected(self) -> bool:
@@ -156,16 +172,16 @@ class TextUnit:
     def _translated(self, item: str | Passage, translate: Complete, align: Align | None) -> str:
         return item if isinstance(item, str) else item.restore(translate(item.text, ""), align).text
 
-    def lessons(self, target: str, language: str = "") -> tuple[tuple[str, str], ...]:
+    def lessons(self, target: str) -> tuple[tuple[str, str], ...]:
         """Return what a correction teaches: pairs of sentences as the model sees them.
 
         Sentences are aligned. A pair whose sides have different placeholders teaches nothing and is left out.
         """
         if self.problem:
             return ()
-        if not self.is_protected and len(cut_sentences(target, language)) == 1 and target.strip() == target:
+        if not self.is_protected and len(cut_sentences(target)) == 1 and target.strip() == target:
             return ((self.source, target),)
-        return tuple(_lessons(self, TextUnit.of(target, self.syntax, language)))
+        return tuple(_lessons(self, TextUnit.of(target, self.syntax, has_mnemonic=self.mnemonic is not None)))
 
 
 def _typed_sentences(prefix: str) -> tuple[int, str]:
@@ -265,27 +281,29 @@ def _joined(sentences: list[_Sentence], numbers: Iterator[int]) -> str:
     return " ".join(texts)
 
 
-def _template(flat: Flat, language: str) -> Iterator[str | Passage]:
-    """Yield the literal texts and the passages of a flat text."""
-    levels = depths(flat.marks)
-    separators = [mark for mark, level in zip(flat.marks, levels, strict=True) if mark.separates and level == 0]
-    position, rest = 0, list(flat.marks)
-    for separator in separators:
-        index = rest.index(separator)
-        yield from _block(flat, position, separator.offset, rest[:index], language)
-        yield separator.raw
-        position, rest = separator.offset + separator.replaces_space, rest[index + 1 :]
-    yield from _block(flat, position, len(flat.text), rest, language)
+def _template(text: str, syntax: Syntax) -> tuple[str | Passage, ...]:
+    """Return the literal texts and the passages of a text."""
+    return tuple(_items(Flat.of(text, is_xml=syntax is Syntax.XML, is_html=syntax is Syntax.HTML)))
 
 
-def _block(flat: Flat, start: int, end: int, marks: list[FlatMark], language: str) -> Iterator[str | Passage]:
+def _items(flat: Flat) -> Iterator[str | Passage]:
+    position, first = 0, 0
+    for number, (mark, level) in enumerate(zip(flat.marks, depths(flat.marks), strict=True)):
+        if mark.separates and level == 0:
+            yield from _block(flat, position, mark.offset, flat.marks[first:number])
+            yield mark.raw
+            position, first = mark.offset + mark.replaces_space, number + 1
+    yield from _block(flat, position, len(flat.text), flat.marks[first:])
+
+
+def _block(flat: Flat, start: int, end: int, marks: Sequence[FlatMark]) -> Iterator[str | Passage]:
     """Yield the literals and the sentences of a text without hard breaks."""
-    block = _Block(flat, start, end, marks)
+    block = _Block(flat, start, end, deque(marks))
     while block.take_pair() or block.take_first() or block.take_last():
         pass
     block.take_spaces()
     yield "".join(block.before)
-    yield from _passages(flat, block.start, block.end, block.marks, language)
+    yield from _passages(flat, block.start, block.end, list(block.marks))
     yield "".join(block.after[::-1])
 
 
@@ -296,7 +314,7 @@ class _Block:
     flat: Flat
     start: int
     end: int
-    marks: list[FlatMark]
+    marks: deque[FlatMark]
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
@@ -343,37 +361,41 @@ class _Block:
         return not self.flat.text[mark.offset + mark.replaces_space : self.end].strip()
 
     def _drop_first(self) -> None:
-        mark = self.marks[0]
+        mark = self.marks.popleft()
         self.before.append(self.flat.text[self.start : mark.offset] + mark.raw)
-        self.start, self.marks = mark.offset + mark.replaces_space, self.marks[1:]
+        self.start = mark.offset + mark.replaces_space
 
     def _drop_last(self) -> None:
-        mark = self.marks[-1]
+        mark = self.marks.pop()
         self.after.append(mark.raw + self.flat.text[mark.offset + mark.replaces_space : self.end])
-        self.end, self.marks = mark.offset, self.marks[:-1]
+        self.end = mark.offset
 
 
-def _passages(flat: Flat, start: int, end: int, marks: list[FlatMark], language: str) -> Iterator[str | Passage]:
+def _passages(flat: Flat, start: int, end: int, marks: Sequence[FlatMark]) -> Iterator[str | Passage]:
     """Yield the sentences of a text, and the white space between them. A sentence ends outside all pairs of tags."""
-    sentences = cut_sentences(flat.text[start:end], language)
+    sentences = cut_sentences(flat.text[start:end])
     ends = [start + length for length in accumulate(map(len, sentences))]
-    cuts = [start, *(cut for cut in ends[:-1] if not _is_inside(cut, marks)), end]
-    for low, high in pairwise(cuts):
-        inside = [mark for mark in marks if low <= mark.offset < high or (mark.offset == high == end)]
-        text = flat.text[low:high]
-        body = text.rstrip()
+    offsets = [mark.offset for mark in marks]
+    for low, high in pairwise([start, *_outside_pairs(ends[:-1], marks), end]):
+        inside = marks[bisect_left(offsets, low) : len(marks) if high == end else bisect_left(offsets, high)]
+        body = flat.text[low:high].rstrip()
         last = max([low + len(body), *(mark.offset + mark.replaces_space for mark in inside)])
         yield from _passage(flat, low, last, inside)
         yield flat.text[last:high]
 
 
-def _is_inside(cut: int, marks: list[FlatMark]) -> bool:
-    pairs = {mark.pair: mark for mark in marks if mark.pair >= 0}
-    starts = {pair: next(mark for mark in marks if mark.pair == pair) for pair in pairs}
-    return any(starts[pair].offset < cut <= mark.offset for pair, mark in pairs.items() if starts[pair] is not mark)
+def _outside_pairs(cuts: Iterable[int], marks: Sequence[FlatMark]) -> Iterator[int]:
+    """Yield the cuts that are not inside a pair of tags."""
+    ends = {mark.pair: mark.offset for mark in marks if mark.pair >= 0}
+    waiting, covered = deque(marks), -1
+    for cut in cuts:
+        while waiting and waiting[0].offset < cut:
+            covered = max(covered, ends.get(waiting.popleft().pair, -1))
+        if covered < cut:
+            yield cut
 
 
-def _passage(flat: Flat, start: int, end: int, marks: list[FlatMark]) -> Iterator[str | Passage]:
+def _passage(flat: Flat, start: int, end: int, marks: Sequence[FlatMark]) -> Iterator[str | Passage]:
     """Yield a sentence, or the literal text if there is nothing to translate in it."""
     if not has_letters(flat.text[start:end]):
         yield raw_text(flat, start, end, marks)

@@ -99,6 +99,7 @@ def corpus(source: str, target: str) -> Corpus:
         (("", "de"), ("en", "")),
         (("en", "it"), ("en", "ROMANCE")),
         (("en", "swe"), ("mul", "gmq")),
+        (("en", "kat"), ("en", "ka")),
     ],
 )
 def test_languages_that_a_model_may_translate(texts: tuple[str, str], model: tuple[str, str]) -> None:
@@ -107,7 +108,12 @@ def test_languages_that_a_model_may_translate(texts: tuple[str, str], model: tup
 
 @pytest.mark.parametrize(
     ("texts", "found"),
-    [(("en", "it"), "en -> it"), (("de", "en"), "de -> en"), (("", "fr-CA"), "unknown -> fr-CA")],
+    [
+        (("en", "it"), "en -> it"),
+        (("de", "en"), "de -> en"),
+        (("", "fr-CA"), "unknown -> fr-CA"),
+        (("en", "udm"), "en -> udm"),
+    ],
 )
 def test_other_languages_than_the_model_s(texts: tuple[str, str], found: str) -> None:
     message = f"^manual.tmx: the texts are {found}, but the model translates en -> de; give another --model, or other"

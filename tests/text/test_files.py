@@ -5,7 +5,10 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
+import lzma
+import zlib
 from pathlib import Path
+from random import Random
 
 import pytest
 from helpers.file_samples import PACK
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 
 from mtloop.core.errors import InputError
 from mtloop.text import files
-from mtloop.text.files import format_suffix, read_bytes, read_lines
+from mtloop.text.files import check_declared_encoding, format_suffix, read_bytes, read_lines
 
 LINES = ["Save the file.", "", "Ümläute und 漢字"]
 SEPARATORS = "a\u2028b\u2029c\x0bd\x0ce\x85f\x1cg"
@@ -42,6 +45,7 @@ REFUSED = {
     "NUL": (b"a\nb\nc\0d\n", ":3: NUL byte in column 2"),
     "UTF-16": ("Save.\n".encode("utf-16"), ":1: NUL byte in column 4; it looks like UTF-16"),
 }
+LARGE = Random(0).randbytes(1 << 21).hex().encode()
 
 
 @pytest.mark.parametrize("case", ACCEPTED)
@@ -113,13 +117,56 @@ def test_plain_text_with_the_suffix_of_an_archive(packing: str, write) -> None:
 def test_a_line_over_the_limit_is_refused(write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_LINE_BYTES", 1 << 20)
     with pytest.raises(InputError, match=":1: line is longer than 1 MB"):
-        read_lines(write("a.txt.gz", gzip.compress(b"a" * (1 << 22))))
+        read_lines(write("a.txt.gz", gzip.compress(LARGE)))
 
 
 def test_a_file_over_the_limit_is_refused(write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_FILE_BYTES", 1 << 20)
     with pytest.raises(InputError, match="larger than 1 MB unpacked; split it"):
-        read_bytes(write("a.po.gz", gzip.compress(b"a" * (1 << 22))))
+        read_bytes(write("a.po.gz", gzip.compress(LARGE)))
+
+
+@pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
+def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(packing: str, write) -> None:
+    packed = PACK[packing](b"a\n" * (1 << 21))
+    with pytest.raises(InputError, match="unpacks to more than 300 times its size; if you trust it, unpack it first"):
+        read_lines(write(f"a.txt{packing}", packed))
+
+
+@pytest.mark.slow
+def test_an_archive_of_usual_text_is_read(write) -> None:
+    words, random = ["open", "the", "file", "menu", "of", "a", "window", "button", "with", "key"], Random(0)
+    lines = [" ".join(random.choices(words, k=8)) for _ in range(60_000)]  # 2 MB
+    assert read_lines(write("a.txt.xz", lzma.compress("\n".join(lines).encode()))) == lines
+
+
+def test_an_archive_in_several_streams_with_padding_is_read(write) -> None:
+    packed = lzma.compress(b"a\n") + b"\0" * 8 + lzma.compress(b"b\n") + b"\0" * 4
+    assert read_lines(write("a.txt.xz", packed)) == ["a", "b"]
+
+
+def test_an_archive_that_asks_for_a_huge_dictionary_is_refused(write) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 16}]
+    packed = bytearray(lzma.compress(TEXT, filters=filters))
+    header = packed[12:24]  # of the first block: its byte 4 is the size of the dictionary
+    header[4] = 40  # 4 GB
+    packed[12:24] = header[:8] + zlib.crc32(bytes(header[:8])).to_bytes(4, "little")
+    with pytest.raises(InputError, match=r"damaged, incomplete, or not a \.xz file .Memory usage limit exceeded"):
+        read_lines(write("a.txt.xz", bytes(packed)))
+
+
+def test_a_file_of_too_many_parts_is_refused(write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_ROWS", 10)
+    assert read_bytes(write("a.po", b"\n" * 10)) == b"\n" * 10
+    with pytest.raises(InputError, match="more than 10 lines, tags or values; split it"):
+        read_bytes(write("a.xml", b"<a>" * 11), marks=b"<=")
+
+
+def test_too_many_items_are_not_held_in_memory(write) -> None:
+    taken = iter(range(100))
+    with pytest.raises(InputError, match=r"a\.tsv: more than 10 pairs, which may not fit into memory"):
+        files.held_in_memory(taken, "a.tsv", "pairs", most=10)
+    assert next(taken) == 11
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -143,3 +190,17 @@ def test_reading_returns_the_written_lines(lines: list[str], write) -> None:
 )
 def test_format_suffix(name: str, suffix: str) -> None:
     assert format_suffix(name) == suffix
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [("Größe", "iso8859-1"), ("Ação", "cp1252"), ("привет", "cp1251"), ("สวัสดี", "tis-620")]
+)
+def test_a_declared_encoding_that_is_right(text: str, encoding: str) -> None:
+    check_declared_encoding(text.encode(encoding), encoding, "a.po")
+    with pytest.raises(InputError, match=f"^a.po:2: the file declares {encoding}, but its bytes are UTF-8"):
+        check_declared_encoding(f"a\n{text}".encode(), encoding, "a.po")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "shift_jis", "gbk", "cp932"])
+def test_only_encodings_of_one_byte_per_character_are_doubted(encoding: str) -> None:
+    check_declared_encoding("中".encode(), encoding, "a.po")

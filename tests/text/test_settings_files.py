@@ -128,3 +128,24 @@ def test_a_file_that_cannot_be_read_gives_the_reason(tmp_path: Path) -> None:
 
 def test_a_number_of_numpy_is_a_number() -> None:
     assert make_settings(Example, {"name": "a", "count": np.int64(3), "rate": np.float64(0.5)}).count == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a = " + "[" * 5000, "more than 100 objects and lists inside each other"),
+        ("a = " + "{a = " * 5000, "more than 100 objects and lists inside each other"),
+        ("a" + ".a" * 200 + " = 1", "more than 100 objects and lists inside each other"),
+        ("[a" + " . a" * 200 + "]", "more than 100 objects and lists inside each other"),
+        ("a" + ".a" * 100_000, "more than 300 dots in a line"),
+    ],
+    ids=["lists", "tables", "a dotted key", "a table", "a long key"],
+)
+def test_deeply_nested_settings_are_refused(content: str, message: str, write) -> None:
+    with pytest.raises(InputError, match=rf"a\.toml: not a TOML file: {message}"):
+        read_toml(write("a.toml", content))
+
+
+def test_a_file_that_is_too_large_for_settings_is_not_parsed(write) -> None:
+    with pytest.raises(InputError, match="larger than 256 KB; expected a file of settings"):
+        read_toml(write("a.toml", "#" * (1 << 19)))

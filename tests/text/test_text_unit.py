@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import permutations
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,7 +13,7 @@ from lxml import etree
 
 from mtloop.text.protected.placeholders import find_placeholders
 from mtloop.text.protected.tags import find_tags
-from mtloop.text.text_unit import TextUnit
+from mtloop.text.text_unit import Syntax, TextUnit
 
 PLAIN = [
     "Open",
@@ -109,6 +110,23 @@ def test_plain_text_is_unchanged(source: str) -> None:
     assert not unit.assemble(unit.parts).repaired
 
 
+LINES = st.sampled_from(["Save changes", "Cancel", "the file", "not found.", "A text that goes on and on", "%s files"])
+
+
+@settings(max_examples=200)
+@given(st.lists(LINES, min_size=1, max_size=6), st.data())
+def test_no_line_with_letters_becomes_empty(lines: list[str], data: st.DataObject) -> None:
+    unit = TextUnit.of("\n".join(lines))
+    words = st.sampled_from(["ja", "Datei", "nicht", "gefunden"])
+    translations = [
+        " ".join(data.draw(st.lists(words, min_size=len(part.split()), max_size=40))) for part in unit.parts
+    ]
+    links = st.lists(st.tuples(*[st.integers(0, 60)] * 4), max_size=6).map(sorted)
+    text = unit.assemble(translations, lambda source, target: data.draw(links)).text
+    assert text.count("\n") == len(lines) - 1
+    assert all(line.strip() for line in text.split("\n")), text
+
+
 @pytest.mark.parametrize(
     ("source", "parts"),
     [
@@ -125,7 +143,18 @@ def test_plain_text_is_unchanged(source: str) -> None:
         ("Visit https://example.org/a_(b), please.", ("Visit %1, please.",)),
         ("Run <code>make test</code> twice.", ("Run %1 twice.",)),
         ("First line:\n  - one\n  - two", ("First line:", "- one", "- two")),
+        ("100%<b>1</b> of %s", ("100%%1 of %2",)),
         ("", ()),
+        ("Save changes\nDiscard changes\nCancel", ("Save changes", "Discard changes", "Cancel")),
+        ("Cannot open the file\nCheck your permissions", ("Cannot open the file", "Check your permissions")),
+        ("yes\nno", ("yes", "no")),
+        ("The file\n%s\ncould not be opened", ("The file %1 could not be opened",)),
+        ("The file was not\nfound", ("The file was not found",)),
+        (f"{'Words of prose ' * 4}at\nOxford\n", (f"{'Words of prose ' * 4}at Oxford",)),
+        ("Name:\tValue\nAge:\tNumber", ("Name:", "Value", "Age:", "Number")),
+        ("Set %APPDATA% and %PROGRAMFILES(X86)% first", ("Set %1 and %2 first",)),
+        ("Overwrite file.txt, docs/data.csv or setup.py.", ("Overwrite %1, %2 or %3.",)),
+        ("It ends.In Rome etc.", ("It ends.In Rome etc.",)),
     ],
 )
 def test_what_the_model_sees(source: str, parts: tuple[str, ...]) -> None:
@@ -141,6 +170,9 @@ def test_what_the_model_sees(source: str, parts: tuple[str, ...]) -> None:
         ("Delete %s?", ["Löschen?"], "Löschen %s?", ("%s",)),
         ("Delete %s?", ["%1 und %1 löschen?"], "%s und löschen?", ("%1",)),
         ("Delete it?", ["%1 löschen?"], "löschen?", ("%1",)),
+        ("Delete %s?", ["%1 löschen %111?"], "%s löschen ?", ("%111",)),
+        ("Delete %111?", ["%1 löschen?"], "%111 löschen?", ()),
+        ("%s and %s %s", ["und"], "%s und %s %s", ("%s", "%s", "%s")),
         ("Press <b>Save</b>.", ["Drücken Sie Save."], "Drücken Sie <b>Save</b>.", ()),
         ("<b>Note:</b> %s is open.", ["Hinweis: %1 ist offen."], "<b>Hinweis:</b> %s ist offen.", ()),
         ("Save _As…", ["Speichern unter …"], "Speichern unter …", None),
@@ -157,10 +189,80 @@ def test_what_the_user_gets(
         assert assembled == type(assembled)(expected, repaired)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "See https://example.com/a?b=c&d=e for details.",
+        "Write to ann&bob@example.com",
+        "E-mail to foo_bar&baz@example.com",
+        "fish&chips today",
+        "Black&white mode",
+    ],
+)
+def test_an_ampersand_in_an_address_or_between_two_words_is_no_mnemonic(source: str) -> None:
+    unit = TextUnit.of(source)
+    assert unit.mnemonic is None
+    assert unit.assemble(list(unit.parts)).text == source
+
+
+@pytest.mark.parametrize(
+    ("source", "seen", "translation", "expected"),
+    [
+        ('Open <x id="7"></x> now', "Open %1 now", "%1 jetzt öffnen", '<x id="7"></x> jetzt öffnen'),
+        ("Go <keep></keep> there", "Go %1 there", "Dorthin %1", "Dorthin <keep></keep>"),
+        ("It <b></b> is open", "It  is open", "Es ist offen", "Es <b></b> ist offen"),
+        ('See <img src="a.png"> here', "See  here", "Siehe hier", 'Siehe <img src="a.png"> hier'),
+        ('A <g id="1"></g> file', "A  file", "Eine Datei", 'Eine <g id="1"></g> Datei'),
+    ],
+)
+@pytest.mark.parametrize("syntax", [Syntax.XML, Syntax.HTML])
+def test_an_empty_element_between_spaces_keeps_them(
+    syntax: Syntax, source: str, seen: str, translation: str, expected: str
+) -> None:
+    """An unknown empty element stands for a word, as clients of translation services use it."""
+    unit = TextUnit.of(source, syntax)
+    assert unit.parts == (seen,)
+    assert unit.assemble([translation]).text == expected
+
+
+def test_the_mnemonic_of_a_source_decides_for_its_translation() -> None:
+    """Between long words an & may stand for "and", but not in the translation of a label with a mnemonic."""
+    assert TextUnit.of("Character e&ncoding").lessons("Zeichen&kodierung") == (
+        ("Character encoding", "Zeichenkodierung"),
+    )
+
+
+@pytest.mark.parametrize("source", ["Docu&ment", "Book&marks", "Back&ground", "E&xit", "P&roperties"])
+def test_an_ampersand_in_a_word_of_a_label_is_a_mnemonic(source: str) -> None:
+    assert TextUnit.of(source).parts == (source.replace("&", ""),)
+
+
 def test_alignment_decides_where_a_tag_goes() -> None:
     unit = TextUnit.of("the <b>red</b> house")
     links = [(0, 3, 0, 3), (4, 8, 8, 13), (9, 13, 4, 7)]  # "das Haus rote": rote comes from red
     assert unit.assemble(["das Haus rote"], lambda source, target: links).text == "das Haus <b>rote</b>"
+
+
+def links(source: str, target: str, *pairs: tuple[str, str]) -> list[tuple[int, int, int, int]]:
+    """Return links between words, given as (target word, source word)."""
+    places = [(target.index(word), word, source.index(origin), origin) for word, origin in pairs]
+    return sorted((at, at + len(word), start, start + len(origin)) for at, word, start, origin in places)
+
+
+def test_a_pair_of_tags_around_one_part_of_a_compound_goes_around_the_compound() -> None:
+    def align(source: str, target: str) -> list[tuple[int, int, int, int]]:
+        return links(source, target, ("Drücken", "Press"), ("Startknopf", "button"))
+
+    unit = TextUnit.of("Press the <b>Start</b> button.")
+    assert unit.assemble(["Drücken Sie den Startknopf."], align).text == "Drücken Sie den <b>Startknopf</b>."
+
+
+def test_a_pair_of_tags_does_not_take_a_word_from_another_pair() -> None:
+    def align(source: str, target: str) -> list[tuple[int, int, int, int]]:
+        return links(source, target, ("Startknopf", "button"))
+
+    unit = TextUnit.of("<b>Start</b> <i>button</i>")
+    assert unit.assemble(["Startknopf"], align).text in ("<b></b><i>Startknopf</i>", "<b></b> <i>Startknopf</i>")
 
 
 @pytest.mark.parametrize(
@@ -200,4 +302,135 @@ def test_icu_that_does_not_parse_is_left_alone(message: str) -> None:
     ],
 )
 def test_what_a_correction_teaches(source: str, target: str, lessons: tuple[tuple[str, str], ...]) -> None:
-    assert TextUnit.of(source).lessons(target, "de") == lessons
+    assert TextUnit.of(source).lessons(target) == lessons
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        ("%1 exists.\nOverwrite it?", ("%1 exists.", "Overwrite it?")),
+        ("one&#10;two &#xD;three of four", ("one two three of four",)),
+        ("A long\n      sentence.\n", ("A long sentence.",)),
+        ("{{ a\n&lt; }} is now\nset", ("%1 is now set",)),
+    ],
+)
+def test_line_breaks_in_xml_stay(source: str, parts: tuple[str, ...]) -> None:
+    unit = TextUnit.of(source, "xml")
+    assert unit.parts == parts
+    assert unit.assemble(unit.parts).text == source
+
+
+def test_a_line_break_in_xml_goes_where_its_words_go() -> None:
+    assert TextUnit.of("one\n  two &amp; %s", "xml").assemble(["eins zwei & %1"]).text == "eins\n  zwei &amp; %s"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("&amp;Open File...", "Datei öffnen ...", "&amp;Datei öffnen ..."),
+        ("Hu&amp;e:", "&Farbe:", "Farb&amp;e:"),
+        ("Save &amp;As", "Speichern &unter", "&amp;Speichern unter"),
+        ("&lt; &amp;Back", "< Zurück", "&lt; &amp;Zurück"),
+        ("Tom &amp; Jerry", "Tom & Jerry", "Tom &amp; Jerry"),
+    ],
+)
+def test_mnemonics_in_xml(source: str, translation: str, expected: str) -> None:
+    assert TextUnit.of(source, "xml").assemble([translation]).text == expected
+
+
+@pytest.mark.parametrize("start", ['<sm id="1"/>', '<sc id="1"/>', '<bx id="1" rid="1"/>', '<bpt id="1">a</bpt>'])
+def test_the_edges_of_a_span_enclose_its_words(start: str) -> None:
+    ends = {"sm": '<em startRef="1"/>', "sc": '<ec startRef="1"/>', "bx": '<ex id="2" rid="1"/>'}
+    end = ends.get(start[1:3], '<ept id="1">b</ept>')
+
+    def align(source: str, target: str) -> list[tuple[int, int, int, int]]:
+        return links(source, target, ("now", "now"), ("house", "house"), ("red", "red"))
+
+    unit = TextUnit.of(f"{start}red{end} house <em>now</em>", "xml")
+    assert unit.assemble(["now house red"], align).text == f"<em>now</em> house {start}red{end}"
+
+
+def test_a_span_that_crosses_an_element_leaves_it_well_formed() -> None:
+    unit = TextUnit.of('<sm id="1"/>red <pc id="2">house<em startRef="1"/> now</pc> here', "xml")
+    for words in permutations(["red", "house", "now", "here"]):
+        target = " ".join(words)
+        assert is_well_formed(unit.assemble([target]).text)
+
+
+def test_an_element_with_one_of_its_name_inside_stays_whole() -> None:
+    unit = TextUnit.of('a <mrk translate="no">Foo<mrk mtype="x">bar</mrk> baz</mrk> end', "xml")
+    assert unit.parts == ("a %1 end",)
+
+
+@pytest.mark.parametrize(
+    ("message", "translations", "expected"),
+    [
+        (
+            "{n, plural, one {file of {name}} other {files of {name}}}",
+            ["fichier d'%1", "fichiers d'%1"],
+            "{n, plural, one {fichier d''{name}} other {fichiers d''{name}}}",
+        ),
+        ("{n, plural, other {# of #}} it's", ["%1 it's", "l'%1 d'%2 a'"], "{n, plural, other {l''# d''# a''}} it's"),
+        ("{n, select, other {x}} '{a}' it", ["%1 %2's d'%2"], "{n, select, other {x}} '{a}'''s d'"),
+        ("{n, select, other {x}} in {d, colour, red}", ["%2 in %1"], "{d, colour, red} in {n, select, other {x}}"),
+    ],
+)
+def test_translated_icu_messages_parse(message: str, translations: list[str], expected: str) -> None:
+    unit = TextUnit.of(message)
+    assert unit.assemble(unit.parts).text == message
+    text = unit.assemble([*translations, *unit.parts[len(translations) :]]).text
+    assert text == expected
+    assert not TextUnit.of(text).problem
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        ("<p>Save the <b>file</b> now.</p>\n<p>Close it.</p>", ("Save the file now.", "Close it.")),
+        ("<ul><li>One item</li><li>Two &amp; more</li></ul>", ("One item", "Two & more")),
+        ("<ul><li>One item<li>Two items</ul>", ("One item", "Two items")),  # closing tags may be left out
+        ("<table><tr><td>Name</td><td>Size</td></tr></table>", ("Name", "Size")),
+        ("<a href='x'><div>Read more</div><div>Go on</div></a>", ("Read more", "Go on")),  # a link around blocks
+        ("<x-card><h1>Title</h1>Text</x-card>", ("Title", "Text")),  # an element of the page's own
+        ("One<br>Two", ("One", "Two")),
+        ("Type <code>ls -l</code> here", ("Type %1 here",)),
+        ("Before<pre>x = 1</pre>after<script>run()</script>", ("Before", "after")),
+        (
+            "<!DOCTYPE html>\n<html><head><title>Help</title></head><body>Text<!-- no --></body></html>",
+            ("Help", "Text"),
+        ),
+    ],
+)
+def test_blocks_of_html_are_texts_of_their_own(source: str, parts: tuple[str, ...]) -> None:
+    unit = TextUnit.of(source, "html")
+    assert unit.parts == parts
+    assert unit.assemble(unit.parts).text == source
+
+
+HTML_TAGS = ["<p>", "</p>", "<ul>", "<li>", "</li>", "</ul>", "<div>", "</div>", "<br>", "<b>", "</b>", "<a>", "</a>"]
+HTML = ["Save ", "the file. ", "a &lt; b ", "%s ", "\n", *HTML_TAGS]
+pages = st.lists(st.sampled_from(HTML), max_size=16).map("".join)
+
+
+@settings(max_examples=300)
+@given(pages, st.data())
+def test_all_tags_of_html_come_out_once_and_blocks_in_their_order(source: str, data: st.DataObject) -> None:
+    unit = TextUnit.of(source, "html")
+    text = unit.assemble([data.draw(translations) for _ in unit.parts]).text
+    tags, blocks = re.compile("<[^<>]*>"), re.compile("</?(?:p|ul|li|div)>")
+    assert Counter(tags.findall(text)) == Counter(tags.findall(source))
+    assert blocks.findall(text) == blocks.findall(source)
+
+
+def test_a_correction_of_a_page_teaches_its_blocks() -> None:
+    unit = TextUnit.of("<p>Open it.</p><p>Close it.</p>", "html")
+    lessons = unit.lessons("<p>Öffnen Sie es.</p><p>Schließen Sie es.</p>")
+    assert lessons == (("Open it.", "Öffnen Sie es."), ("Close it.", "Schließen Sie es."))
+
+
+def test_blocks_in_xml_files_are_inline_elements() -> None:
+    assert TextUnit.of("Save <p>the file</p> now", "xml").parts == ("Save the file now",)
+
+
+def test_an_unknown_syntax_is_plain_text() -> None:
+    assert TextUnit.of("A &amp; <b>b</b>", "markdown") == TextUnit.of("A &amp; <b>b</b>")

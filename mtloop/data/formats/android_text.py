@@ -1,7 +1,8 @@
 """The texts of Android's string resources: escapes, quotes and white space as aapt2 reads them.
 
 A text without elements becomes plain text. A text with elements, such as `<b>` and `<xliff:g>`, becomes a fragment of
-XML, in which a line break is `&#10;`. Quotes and escapes are resolved in both; they are written as escapes.
+XML, in which a line break is `&#10;`. Quotes and escapes are resolved in both; they are written as escapes. The quotes
+of a tag that is text, in CDATA or as `&lt;a href="...">`, stay as they are.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from mtloop.data.formats.filling import XML
 from mtloop.data.formats.xml_splice import XmlElement, check_fragment, escape_attribute, escape_text
 
 _TOKEN = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)|(\")|([ \t\n\r\f\v]+)|\\", re.DOTALL)
+_HTML_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_BARE_QUOTE = re.compile(r'((?<!\\)(?:\\\\)*)"')
+_ESCAPED_QUOTE = re.compile(r'((?<!\\)(?:\\\\)*)\\"')
 _LETTERS = {"n": "\n", "t": "\t"}
 _SPECIAL = re.compile(r"[\\'\"\t\n]|\r\n?")
 _CODES = {"\n": "\\n", "\t": "\\t", "\r": "\\n", "\r\n": "\\n"}
@@ -42,8 +46,8 @@ def write_android(text: str, syntax: str, pattern: str, path: Path) -> str:
     """Return a text as the content of a resource. `pattern` is the content of the template: CDATA stays CDATA."""
     if syntax == XML:
         check_fragment(text, path)
-        return "".join(_written(_MARKUP.split(text)))
-    escaped = "".join(_escaped([text]))
+        return "".join(_written(_MARKUP.split(text), pattern))
+    escaped = _with_bare_quotes("".join(_escaped([text])), pattern)
     if _CDATA.fullmatch(pattern):
         return f"<![CDATA[{escaped.replace(']]>', ']]]]><![CDATA[>')}]]>"
     return escape_text(escaped)
@@ -57,7 +61,8 @@ class _Reading:
         self.after_space = True
 
     def text(self, raw: str) -> str:
-        """Return a piece of text without quotes and escapes."""
+        """Return a piece of text without quotes and escapes. The quotes of a tag belong to the text."""
+        raw = _HTML_TAG.sub(lambda tag: _BARE_QUOTE.sub(r'\1\\"', tag[0]), raw)
         pieces, position = list[str](), 0
         for found in _TOKEN.finditer(raw):
             pieces += [self._kept(raw[position : found.start()]), self._token(*found.groups())]
@@ -101,11 +106,16 @@ def _read_element(element: XmlElement, reading: _Reading) -> Iterator[str]:
     yield f"</{element.tag}>"
 
 
-def _written(pieces: Sequence[str]) -> Iterator[str]:
+def _with_bare_quotes(text: str, pattern: str) -> str:
+    """Return an escaped text with the quotes of its tags as in the template: usually, they are no escapes."""
+    return text if '\\"' in pattern else _HTML_TAG.sub(lambda tag: _ESCAPED_QUOTE.sub(r'\1"', tag[0]), text)
+
+
+def _written(pieces: Sequence[str], pattern: str) -> Iterator[str]:
     """Yield the texts and the tags, which take turns, with the texts escaped."""
     texts = _escaped([_CHARACTER.sub(_resolved, text) for text in pieces[::2]])
     for text, tag in zip_longest(texts, pieces[1::2], fillvalue=""):
-        yield escape_text(text)
+        yield escape_text(_with_bare_quotes(text, pattern))
         yield tag
 
 

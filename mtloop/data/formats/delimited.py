@@ -29,8 +29,14 @@ ROLES: dict[str, tuple[str, ...]] = {
     "document": ("document",),
     "mt": ("mt",),
     "id": ("id",),
+    "format": ("format",),
+    "external_id": ("external_id",),
 }
 """The column roles, and the default column names of each role. The first name found in the header is used."""
+
+
+OWN = ("format", "external_id")  # of an export of a project; an empty cell says nothing
+IN_CONTEXT = ("document", "mt", *OWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +59,10 @@ class DelimitedTable:
         raise InputError(message, path=self.path, line=1)
 
 
-def open_table(path: str | Path) -> DelimitedTable:
-    """Open a table. The header is read immediately, the rows are read lazily."""
+def open_table(path: str | Path, separator: str = ",") -> DelimitedTable:
+    """Open a table. The header is read immediately, the rows are read lazily. `separator` is that of a CSV file."""
     path = Path(path)
-    rows = _csv(path) if format_suffix(path) == ".csv" else _tsv(path)
+    rows = _csv(path, separator) if format_suffix(path) == ".csv" else _tsv(path)
     _, header = next(rows, (0, None))
     if header is None:
         raise InputError("the table has no header line", path=path)
@@ -136,7 +142,7 @@ def _units(table: DelimitedTable, indices: Mapping[str, int], languages: tuple[s
         row = {role: cells[index] for role, index in indices.items()}
         if "id" in row:
             _check_id(row["id"], seen, table.path, line)
-        context: Fields = {role: row[role] for role in ("document", "mt") if role in row}
+        context: Fields = {role: row[role] for role in IN_CONTEXT if role in row and (row[role] or role not in OWN)}
         yield TranslationUnit(row["source"], row["target"], context, id=row.get("id", ""), languages=languages)
 
 
@@ -168,10 +174,10 @@ def _tsv(path: Path) -> Iterator[Row]:
         yield number, line.split("\t")
 
 
-def _csv(path: Path) -> Iterator[Row]:
+def _csv(path: Path, separator: str) -> Iterator[Row]:
     # The limit is global to the interpreter. It protects against unclosed quotes, and so does our own limit.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-    reader = csv.reader((line + "\n" for line in iter_lines(path)), strict=True)
+    reader = csv.reader((line + "\n" for line in iter_lines(path)), strict=True, delimiter=separator)
     start = 1
     try:
         for cells in reader:

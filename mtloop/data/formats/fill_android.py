@@ -43,6 +43,7 @@ from mtloop.data.formats.monolingual import (
     unit_state,
 )
 from mtloop.data.formats.xml_splice import XmlDocument, XmlElement
+from mtloop.data.languages import is_tag, normalise_tag
 from mtloop.data.plural_categories import CATEGORIES, plural_categories
 
 STRING, ARRAY, PLURALS = "string", "string-array", "plurals"
@@ -84,7 +85,8 @@ def open_android(request: OpenRequest) -> BilingualFile:
     template = AndroidFile.parse(template_content(request), template_path(request))
     content = existing_content(request)
     target = None if content is None else AndroidFile.parse(content, request.path)
-    return FillableAndroid(request.path, template, target, pair_languages(request))
+    languages = pair_languages(request, (_locale(template), _locale(target)))
+    return FillableAndroid(request.path, template, target, languages)
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,12 @@ def _entries(document: XmlDocument) -> Iterator[FileEntry]:
         note = "\n".join(text.strip() for text in _COMMENT_TEXT.findall(own[0].decode()))
         yield FileEntry(_resource_key(element, document), position + own.start(), end, element.line, element, note)
         position = end
+
+
+def _locale(file: AndroidFile | None) -> str:
+    """Return the language that a file declares, "" if none."""
+    tag = "" if file is None else file.document.root.attributes.get("tools:locale", "")
+    return normalise_tag(tag.replace("-r", "-")) if is_tag(tag) else ""
 
 
 def _resource_key(element: XmlElement, document: XmlDocument) -> ResourceKey:

@@ -19,7 +19,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.data.formats.filling import Edit, FileUnit, Filling, OpenRequest, UnitState, check_targets
 from mtloop.data.formats.po_syntax import PoCatalogue, PoEntry, PoString, escape, flags_of
-from mtloop.data.languages import LanguageChoice, is_tag, normalise_tag
+from mtloop.data.languages import LanguageChoice, OtherLanguage, is_tag, normalise_tag
 
 PAGE_WIDTH = 79
 """The longest line that gettext writes, with the quotes."""
@@ -43,7 +43,8 @@ def open_po(request: OpenRequest) -> PoFile:
     file = PoFile(PoCatalogue.parse(request.content(), request.path), request)
     for wanted, tag in zip((request.source_lang, request.target_lang), file.languages, strict=True):
         if wanted and tag and not LanguageChoice(wanted).matches(tag):
-            raise InputError(f"the header declares the language {tag}; expected {wanted}", path=request.path)
+            message = f"the header declares the language {tag}; expected {wanted}"
+            raise OtherLanguage(message, language=tag, path=request.path)
     return file
 
 
@@ -93,9 +94,9 @@ class PoFile:
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the file with these units filled in.
 
-        A message is fuzzy as a whole. One that was fuzzy stays so until all its forms are approved in one call. A line
-        break at either end of the source must be there in the target too, else msgfmt refuses the file: it is added or
-        taken away.
+        A message is fuzzy as a whole. It is so until all its forms have a text that is approved: those of a fuzzy
+        message in one call. A line break at either end of the source must be there in the target too, else msgfmt
+        refuses the file: it is added or taken away.
         """
         check_targets(self, targets)
         by_entry: dict[int, dict[int, Filling]] = {}
@@ -114,9 +115,12 @@ class PoFile:
         for form, text in texts.items():
             if text != entry.forms[form].text:
                 yield self._string_edit(entry, entry.forms[form], text)
-        approved = all(filling.approved for filling in fillings.values())
         fuzzy = "fuzzy" in entry.flags
-        if fuzzy and approved and len(fillings) == len(entry.forms):
+        approved = all(
+            fillings[form].approved if form in fillings else string.text and not fuzzy
+            for form, string in enumerate(entry.forms)
+        )
+        if fuzzy and approved:
             yield from self._without_fuzzy(entry)
         elif not fuzzy and not approved and any(texts.values()):
             yield self._with_fuzzy(entry)
@@ -241,12 +245,13 @@ def _units(entry: PoEntry, number: int, rule: PluralForms) -> Iterator[FileUnit]
     context = _context(entry)
     if plural is None:
         name = "header" if entry.is_header else str(number)
-        yield FileUnit(name, source, entry.forms[0].text, _state(entry, entry.forms[0]), context)
+        yield FileUnit(name, source, entry.forms[0].text, _state(entry, entry.forms[0]), context, line=entry.line)
         return
     fits = len(entry.forms) == rule.number  # msgfmt refuses a filled message with more or fewer forms
     for form, string in enumerate(entry.forms):
         state, text = _state(entry, string) if fits else UnitState.LOCKED, rule.source(form, source, plural)
-        yield FileUnit(f"{number}[{form}]", text, string.text, state, {**context, "plural": form})
+        place = {**context, "plural": form}
+        yield FileUnit(f"{number}[{form}]", text, string.text, state, place, line=string.line)
 
 
 def _state(entry: PoEntry, string: PoString) -> UnitState:

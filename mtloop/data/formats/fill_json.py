@@ -37,8 +37,7 @@ def open_json(request: OpenRequest) -> BilingualFile:
     template = JsonLayout.parse(template_content(request), template_path(request))
     content = existing_content(request)
     target = None if content is None else JsonLayout.parse(content, request.path)
-    source_lang, target_lang = pair_languages(request)
-    languages = source_lang or _locale(template), target_lang or _locale(target)
+    languages = pair_languages(request, (_locale(template), _locale(target)))
     if target is not None and target.root.brackets != template.root.brackets:
         raise InputError("expected an object or a list at the root, as in the template", path=request.path, line=1)
     return FillableJson(request.path, template, target, languages)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 from mtloop.data.formats.filling import Edit, FileUnit, Filling, OpenRequest, UnitState, check_targets
 from mtloop.data.formats.xml_splice import XmlDocument, XmlElement
-from mtloop.data.languages import LanguageChoice, is_tag, normalise_tag
+from mtloop.data.languages import LanguageChoice, OtherLanguage, is_tag, normalise_tag
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 _LOCKED_TYPES = frozenset({"obsolete", "vanished"})
@@ -26,7 +25,8 @@ def open_ts(request: OpenRequest) -> TsFile:
     file = TsFile(XmlDocument.parse(request.content(), request.path, "TS"), request)
     for wanted, tag in zip((request.source_lang, request.target_lang), file.languages, strict=True):
         if wanted and tag and not LanguageChoice(wanted).matches(tag):
-            raise InputError(f"the file declares the language {tag}; expected {wanted}", path=request.path)
+            message = f"the file declares the language {tag}; expected {wanted}"
+            raise OtherLanguage(message, language=tag, path=request.path)
     return file
 
 
@@ -148,7 +148,8 @@ def _unit(message: _Message, form: int) -> FileUnit:
     name, context = str(message.number), message.context
     if message.is_numerus:
         name, context = f"{name}[{form}]", {**context, "plural": form}
-    return FileUnit(name, _text(source) if source else "", target, _state(message, target), context)
+    line = slot.line if slot else message.element.line
+    return FileUnit(name, _text(source) if source else "", target, _state(message, target), context, line=line)
 
 
 def _state(message: _Message, target: str) -> UnitState:

@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import ClassVar
 
 from mtloop.core.errors import InputError
-from mtloop.data.formats.filling import BilingualFile, Edit, FileUnit, Filling, OpenRequest, check_targets, splice
+from mtloop.data.formats.filling import (
+    BilingualFile,
+    Edit,
+    FileUnit,
+    Filling,
+    OpenRequest,
+    check_targets,
+    read_content,
+    splice,
+)
 from mtloop.data.formats.monolingual import existing_content, pair_languages, unit_state
-from mtloop.text.files import decode_line, read_bytes
+from mtloop.text.files import decode_line
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _FORBIDDEN = re.compile("[\n\r\0]")
@@ -28,7 +37,7 @@ def open_text(request: OpenRequest) -> BilingualFile:
     if request.template is None or request.template.resolve() == request.path.resolve():
         source = TextLines.parse(request.content(), request.path)
         return FillableText(request.path, source, None, (request.source_lang or "", request.target_lang or ""))
-    source, content = TextLines.parse(read_bytes(request.template), request.template), existing_content(request)
+    source, content = TextLines.parse(read_content(request.template), request.template), existing_content(request)
     target = None if content is None else TextLines.parse(content, request.path)
     if target is not None and len(target.texts) != len(source.texts):
         counts = f"{len(target.texts)} lines, but {request.template} has {len(source.texts)}"

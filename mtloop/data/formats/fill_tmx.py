@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mtloop.core.types import Fields
 from mtloop.data.formats.filling import XML, Edit, FileUnit, Filling, OpenRequest, UnitState
-from mtloop.data.formats.tmx import DOCUMENT_PROPERTIES, TmxLanguages
+from mtloop.data.formats.tmx import DOCUMENT_PROPERTIES, TmxLanguages, add_varieties
 from mtloop.data.formats.unit_groups import GroupedFile, fragment
 from mtloop.data.formats.xml_splice import XmlDocument, XmlElement, escape_attribute
 from mtloop.data.languages import EQUAL, LanguageChoice, closeness, closest_pair, normalise_tag
@@ -105,10 +105,7 @@ def _together(units: Sequence[Sequence[Variant]]) -> dict[str, list[str]]:
     """Return by language the tags that occur together with another variety in one unit."""
     found: dict[str, dict[str, None]] = {}
     for variants in units:
-        tags = [variant.tag for variant in variants]
-        for tag in tags:
-            if any(other != tag and language_of(other) == language_of(tag) for other in tags):
-                found.setdefault(language_of(tag), {})[tag] = None
+        add_varieties(found, [variant.tag for variant in variants])
     return {language: list(varieties) for language, varieties in found.items()}
 
 
@@ -135,7 +132,7 @@ def _memory_unit(
     else:
         state = UnitState.TRANSLATED if texts[1].strip() else UnitState.UNTRANSLATED
     name = element.attributes.get("tuid") or str(number)
-    unit = FileUnit(name, *texts, state, _context(element), syntax=XML)
+    unit = FileUnit(name, *texts, state, _context(element), syntax=XML, line=element.line)
     return MemoryUnit(document, variants, target, target_tag, (unit,))
 
 

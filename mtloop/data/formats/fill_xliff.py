@@ -15,7 +15,7 @@ from mtloop.data.formats.filling import OpenRequest
 from mtloop.data.formats.unit_groups import GroupedFile, UnitGroup
 from mtloop.data.formats.xliff_languages import LanguagePair, is_wanted
 from mtloop.data.formats.xml_splice import XmlDocument
-from mtloop.data.languages import common_tag
+from mtloop.data.languages import OtherLanguage, common_tag
 from mtloop.text.language_codes import language_of
 from mtloop.text.messages import join_names
 
@@ -60,4 +60,5 @@ def _check_pairs(pairs: Iterable[LanguagePair], request: OpenRequest) -> None:
             raise InputError(message, path=request.path)
     if not wanted and (tags := dict.fromkeys(tag for pair in pairs for tag in pair if tag)):
         message = f"no unit in these languages; the file has: {join_names(tags)}"
-        raise InputError(f"{message}; choose with --source-lang, --target-lang", path=request.path)
+        advice = "choose with --source-lang, --target-lang"
+        raise OtherLanguage(f"{message}; {advice}", language=join_names(tags), path=request.path)

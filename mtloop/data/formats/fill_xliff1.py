@@ -240,7 +240,7 @@ def _file_unit(
         state = UnitState.LOCKED
     else:
         state = _state(style, unit, segment) if target.strip() else UnitState.UNTRANSLATED
-    return FileUnit(name, source, target, state, document_of(unit), syntax=XML)
+    return FileUnit(name, source, target, state, document_of(unit), syntax=XML, line=unit.line)
 
 
 def _kept(unit: FileUnit) -> str:

@@ -72,9 +72,8 @@ def _segment(document: XmlDocument, request: OpenRequest, element: XmlElement, n
     is_locked = unit.inherited("translate") == "no" or not texts[0].strip() or not is_wanted(languages, request)
     state = UnitState.LOCKED if is_locked else _state(element, texts[1])
     name = f"{unit.attributes.get('id', '')}/{element.attributes.get('id', number)}"
-    return Xliff2Segment(
-        document, element, languages, (FileUnit(name, *texts, state, document_of(element), syntax=XML),)
-    )
+    file_unit = FileUnit(name, *texts, state, document_of(element), syntax=XML, line=element.line)
+    return Xliff2Segment(document, element, languages, (file_unit,))
 
 
 def _state(segment: XmlElement, target: str) -> UnitState:

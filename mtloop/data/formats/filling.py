@@ -19,7 +19,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
 from mtloop.text.files import DECOMPRESSORS, format_suffix, read_bytes
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 PLAIN, XML = "plain", "xml"
 """The values of `FileUnit.syntax`: the text is plain, or a fragment of XML with its tags and `&amp;`."""
@@ -41,6 +41,7 @@ class FileUnit:
     """A place for one target. A message with plural forms is a unit for each form, with its index in `plural`.
 
     `context` has the fields of a segment's context, such as `document`, and of the format: `plural`, `flags`, `note`.
+    `line` is where the unit stands in the file, 0 if the format does not know it.
     """
 
     id: str
@@ -49,6 +50,7 @@ class FileUnit:
     state: UnitState = UnitState.UNTRANSLATED
     context: Fields = field(default_factory=dict)
     syntax: str = PLAIN
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,17 @@ class OpenRequest:
 
     def content(self) -> bytes:
         """Return the bytes of the file. Raise InputError if it is empty, too large or cannot be read."""
-        return read_bytes(self.path)
+        return read_content(self.path)
+
+
+MARKS = dict.fromkeys((".json", ".arb"), b",[{")
+MARKS |= dict.fromkeys((".ts", ".tmx", ".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".xml"), b"<=")
+"""The bytes that begin a part of a file: a value, a tag, an attribute. In other formats a line is a part."""
+
+
+def read_content(path: Path) -> bytes:
+    """Return the bytes of a file or template. Raise InputError if it is empty, too large or cannot be read."""
+    return read_bytes(path, MARKS.get(format_suffix(path), b"\n"))
 
 
 class Opener(Protocol):
@@ -142,6 +154,19 @@ FILES: dict[str, Opener] = {
     ".xml": LazyOpener("mtloop.data.formats.fill_android", "open_android"),
     ".properties": LazyOpener("mtloop.data.formats.fill_properties", "open_properties"),
 }
+TEMPLATE_FORMATS = (".json", ".arb", ".xml", ".properties", ".txt")
+"""The formats with one language in a file."""
+TABLE_FORMATS = (".tsv", ".csv")
+
+
+def takes_template(path: Path) -> bool:
+    """Whether a file of this name has one language, so that its source texts are in another file."""
+    return path.suffix.lower() in TEMPLATE_FORMATS
+
+
+def takes_columns(path: Path) -> bool:
+    """Whether a file of this name is a table."""
+    return path.suffix.lower() in TABLE_FORMATS
 
 
 def open_file(
@@ -154,7 +179,12 @@ def open_file(
 ) -> BilingualFile:
     """Open a file to be filled in, with the opener for its suffix (`FILES`)."""
     request = OpenRequest(Path(path), columns or {}, source_lang, target_lang, Path(template) if template else None)
-    return _opener(request.path)(request)
+    opener = _opener(request.path)
+    if request.template is not None and not takes_template(request.path):
+        raise InputError("has its own source texts; leave out --template", path=request.path)
+    if request.columns and not takes_columns(request.path):
+        raise InputError("is not a table; leave out --columns", path=request.path)
+    return opener(request)
 
 
 def _opener(path: Path) -> Opener:
@@ -196,6 +226,6 @@ def check_targets(file: BilingualFile, targets: Mapping[int, Filling]) -> None:
             raise IndexError(f"{file.path} has {len(file.units)} units, and none with index {index}")
         if file.units[index].state is UnitState.LOCKED:
             raise InputError(f"unit {file.units[index].id} is locked and cannot be filled in", path=file.path)
-        if found := _SURROGATE.search(filling.text):
+        if found := SURROGATE.search(filling.text):
             message = f"the text for unit {file.units[index].id} has half a character, U+{ord(found[0]):04X}; remove it"
             raise InputError(message, path=file.path)

@@ -22,7 +22,7 @@ from mtloop.core.types import Fields
 from mtloop.data.formats.corpus import IN_OTHER_LANGUAGES, Pair, ReadRequest, TranslationUnit, to_pairs
 from mtloop.data.formats.parsing import parser_errors
 from mtloop.data.languages import LanguageChoice, is_tag, normalise_tag
-from mtloop.text.files import read_bytes
+from mtloop.text.files import MAX_ROWS, read_bytes
 
 PluralRule: TypeAlias = Callable[[int], int]
 
@@ -37,10 +37,9 @@ def read_po(request: ReadRequest) -> Iterator[Pair]:
     """Return the translated messages of a PO file. Fuzzy, obsolete and untranslated messages are skipped."""
     content = _to_utf8(read_bytes(request.path), request.path)
     with parser_errors(request.path, "PO"):
-        catalogue = pofile()
+        catalogue = _PoMessages(request)
         catalogue.parse(content)
-        units = list(_units(catalogue, request))
-    return to_pairs(units, request)
+    return to_pairs(catalogue.messages, request)
 
 
 def read_mo(request: ReadRequest) -> Iterator[Pair]:
@@ -48,10 +47,33 @@ def read_mo(request: ReadRequest) -> Iterator[Pair]:
     content = read_bytes(request.path)
     with parser_errors(request.path, "MO"):
         _check_tables(content)
-        catalogue = mofile()
+        catalogue = _MoMessages(request)
         catalogue.parse(content)
-        units = list(_units(catalogue, request))
-    return to_pairs(units, request)
+    return to_pairs(catalogue.messages, request)
+
+
+class _Messages:
+    """A catalogue that keeps the messages of its entries, but of the entries, which are large, only the header."""
+
+    def __init__(self, request: ReadRequest) -> None:
+        super().__init__()
+        self._request = request
+        self.messages: list[TranslationUnit] = []
+
+    def addunit(self, unit: Any) -> None:
+        catalogue: Any = self
+        if not catalogue.units:
+            super().addunit(unit)  # type: ignore[misc]
+            self._convert = _converter(catalogue, self._request)
+        self.messages.extend(self._convert(unit))
+
+
+class _PoMessages(_Messages, pofile):
+    """The messages of a PO file."""
+
+
+class _MoMessages(_Messages, mofile):
+    """The messages of a compiled catalogue."""
 
 
 def _to_utf8(content: bytes, path: Path) -> bytes:
@@ -75,6 +97,8 @@ def _to_utf8(content: bytes, path: Path) -> bytes:
 def _check_tables(content: bytes) -> None:
     """Refuse files that the parser would accept: texts beyond the end of the file, and texts that overlap."""
     order, _, _, count, *starts, _, _ = mofile.parse_header(content)
+    if count > MAX_ROWS:
+        raise ValueError(f"more than {MAX_ROWS:,} messages")
     size = 0
     for start in starts:
         if start < 0 or count < 0:
@@ -88,17 +112,21 @@ def _check_tables(content: bytes) -> None:
         raise ValueError("texts that overlap")
 
 
-def _units(catalogue: Any, request: ReadRequest) -> Iterator[TranslationUnit]:
+def _converter(catalogue: Any, request: ReadRequest) -> Callable[[Any], Iterator[TranslationUnit]]:
+    """Return the function from an entry to its messages, by what the header says."""
     rule = _plural_rule(catalogue.getheaderplural()[1])
     languages = _languages(catalogue)
     other = "" if _has_languages(languages, request) else IN_OTHER_LANGUAGES
-    for entry in catalogue.units:
+
+    def convert(entry: Any) -> Iterator[TranslationUnit]:
         if entry.isheader() or entry.isblank():
-            continue
+            return
         reason = "obsolete" if entry.isobsolete() else "fuzzy" if entry.isfuzzy() else ""
         context = _context(entry)
         for source, target, form_reason in _forms(_strings(entry.source), _strings(entry.target), rule):
             yield TranslationUnit(source, target, context, other or reason or form_reason, languages=languages)
+
+    return convert
 
 
 def _languages(catalogue: Any) -> tuple[str, str]:

@@ -5,30 +5,51 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
-
-from lxml import etree
 
 from mtloop.core.errors import InputError
 from mtloop.core.log import logger
 from mtloop.core.plural import pluralise
 from mtloop.data.formats.delimited import DelimitedTable, open_table
-from mtloop.data.formats.xml_text import check_root, local_name, plain_text, xml_errors
+from mtloop.data.formats.xml_stream import StreamedElement, XmlGrammar, stream_units
+from mtloop.data.formats.xml_text import check_root
 from mtloop.data.languages import LanguageChoice, closeness, is_tag
 from mtloop.data.writing_systems import is_language
-from mtloop.text.files import format_suffix, open_bytes
+from mtloop.text.files import format_suffix, held_in_memory, iter_lines
 from mtloop.text.glossary import TOKEN, Glossary
+from mtloop.text.language_codes import language_of
 from mtloop.text.messages import join_names
 
 TBX_ROOTS = ("martif", "tbx")
 CONCEPTS, SECTIONS = {"termEntry", "conceptEntry"}, {"langSet", "langSec"}
 TERM_SECTIONS = {"tig", "ntig", "termSec"}
-XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+GRAMMAR = XmlGrammar(CONCEPTS, SECTIONS | TERM_SECTIONS, {"term", "termNote"}, looks_inside=True)
 STATUS_TYPES = {"administrativeStatus", "normativeAuthorization"}
 FORBIDDEN = ("deprecatedTerm", "supersededTerm")  # the values are such as "deprecatedTerm-admn-sts"
 PREFERRED = ("preferredTerm", "standardizedTerm")
+
+SOURCE_WORDS = frozenset(
+    {"source", "term", "word", "original", "quelle", "quellbegriff", "ausgangssprache", "begriff", "wort"}
+)
+TARGET_WORDS = frozenset({"target", "translation", "ziel", "zielbegriff", "zielsprache", "übersetzung"})
+_NAMES = """
+ar=arabic,arabisch,العربية bg=bulgarian,bulgarisch,български ca=catalan,katalanisch,català
+cs=czech,tschechisch,čeština da=danish,dänisch,dansk de=german,deutsch el=greek,griechisch,ελληνικά
+en=english,englisch es=spanish,spanisch,español et=estonian,estnisch,eesti fa=persian,persisch,فارسی
+fi=finnish,finnisch,suomi fr=french,französisch,français he=hebrew,hebräisch,עברית hi=hindi,हिन्दी
+hr=croatian,kroatisch,hrvatski hu=hungarian,ungarisch,magyar id=indonesian,indonesisch it=italian,italienisch,italiano
+ja=japanese,japanisch,日本語 ko=korean,koreanisch,한국어 lt=lithuanian,litauisch,lietuvių lv=latvian,lettisch,latviešu
+nb=norwegian,norwegisch,norsk nl=dutch,niederländisch,nederlands pl=polish,polnisch,polski
+pt=portuguese,portugiesisch,português ro=romanian,rumänisch,română ru=russian,russisch,русский
+sk=slovak,slowakisch,slovenčina sl=slovenian,slowenisch,slovenščina sr=serbian,serbisch,српски
+sv=swedish,schwedisch,svenska th=thai tr=turkish,türkisch,türkçe uk=ukrainian,ukrainisch,українська
+vi=vietnamese,vietnamesisch zh=chinese,chinesisch,中文
+"""
+LANGUAGE_NAMES = {
+    name: code for code, _, names in (one.partition("=") for one in _NAMES.split()) for name in names.split(",")
+}
 
 
 class TermEntry(NamedTuple):
@@ -46,8 +67,9 @@ Entries: TypeAlias = tuple[Iterable[TermEntry], str, str]
 def read_glossary(path: str | Path, source_lang: str = "", target_lang: str = "") -> Glossary:
     """Read a glossary by its suffix: .tsv, .csv or .tbx, also compressed.
 
-    A table has the columns `source` and `target`, or columns with the names of the languages, or no header line and
-    the terms in its first two columns. The languages choose the terms of a TBX file that has several.
+    A table has the columns `source` and `target`, or columns with the names or codes of the languages, or no header
+    line and the terms in its first two columns. CSV has commas, semicolons or tabs between the cells. The languages
+    choose the terms of a TBX file that has several.
 
     Raises:
         InputError: The file cannot be read, a term is empty, or there is no term in these languages.
@@ -73,7 +95,7 @@ def _checked(entry: TermEntry, path: Path) -> TermEntry:
 
 def read_rows(path: Path, source_lang: str = "", target_lang: str = "") -> Entries:
     """Return the entries of a table, and its languages if the header names them."""
-    table = open_table(path)
+    table = open_table(path, _separator(path))
     if len(table.header) < 2:
         raise InputError("expected two columns, the term and its translation", path=path, line=1)
     columns = _columns(table, source_lang, target_lang)
@@ -81,8 +103,14 @@ def read_rows(path: Path, source_lang: str = "", target_lang: str = "") -> Entri
     first = [] if columns else [(1, list(table.header))]
     rows = chain(first, table.rows)
     entries = (TermEntry(cells[source].strip(), cells[target].strip(), line) for line, cells in rows)
-    named = [table.header[number] if columns and is_tag(table.header[number]) else "" for number in (source, target)]
+    named = [_language(table.header[number]) if columns else "" for number in (source, target)]
     return entries, source_lang or named[0], target_lang or named[1]
+
+
+def _separator(path: Path) -> str:
+    """Return what separates the cells of a CSV file: the first of these that stands in all of its first lines."""
+    lines = [line for line in islice(iter_lines(path), 20) if line.strip()]
+    return next((one for one in ",;\t" if lines and all(one in line for line in lines)), ",")
 
 
 def _columns(table: DelimitedTable, source_lang: str, target_lang: str) -> tuple[int, int] | None:
@@ -90,9 +118,34 @@ def _columns(table: DelimitedTable, source_lang: str, target_lang: str) -> tuple
     names = [name.strip().lower() for name in table.header]
     if {"source", "target"} <= set(names):
         return names.index("source"), names.index("target")
-    if not all(is_tag(name) and is_language(name) for name in names[:2]):
+    roles = [_role(name) for name in names[:2]]
+    if not all(roles) or roles[0] == roles[1]:  # "word", "Wort" and "German", "Deutsch" are terms
         return None
-    found = [_closest(language, table.header) for language in (source_lang, target_lang)]
+    if "source" in roles or "target" in roles:
+        is_turned = roles[0] == "target" or roles[1] == "source"
+        return (1, 0) if is_turned else (0, 1)
+    return _language_columns(table, source_lang, target_lang)
+
+
+def _role(name: str) -> str:
+    """Return what a cell of a header names: "source", "target" or a language; "" if it may be a term."""
+    if name in SOURCE_WORDS:
+        return "source"
+    return "target" if name in TARGET_WORDS else language_of(_language(name))
+
+
+def _language(name: str) -> str:
+    """Return the tag of a language, given as a tag or by its name in English, in German or in itself; "" if unknown."""
+    name = name.strip()
+    if is_tag(name) and is_language(name):
+        return name
+    return LANGUAGE_NAMES.get(name.lower().partition("(")[0].strip(), "")
+
+
+def _language_columns(table: DelimitedTable, source_lang: str, target_lang: str) -> tuple[int, int]:
+    """Return the columns of two languages. Raise InputError if the table does not have both."""
+    tags = [_language(name) for name in table.header]
+    found = [_closest(language, tags) for language in (source_lang, target_lang)]
     if source_lang and target_lang and None in found:
         raise _no_language(table.path, source_lang, target_lang, table.header, line=1)
     source, target = (default if index is None else index for index, default in zip(found, (0, 1), strict=True))
@@ -142,14 +195,13 @@ def read_tbx(path: Path, source_lang: str = "", target_lang: str = "") -> Entrie
     exactly two; the first is the source.
     """
     check_root(path, *TBX_ROOTS)
-    with xml_errors(path):
-        concepts = list(_read_concepts(path))
+    concepts = held_in_memory(_read_concepts(path), path, "concepts")
     languages = list(dict.fromkeys(term.language for concept in concepts for term in concept))
     source_lang, target_lang = _choose_languages(path, source_lang, target_lang, languages)
-    pairs = [list(_pairs(concept, source_lang, target_lang)) for concept in concepts]
-    if skipped := sum(not found for found in pairs):
+    found = [_pairs(concept, source_lang, target_lang) for concept in concepts]
+    if skipped := sum(next(_pairs(concept, source_lang, target_lang), None) is None for concept in concepts):
         logger.warning(f"{path}: {pluralise(skipped, 'concept')} without a term in both languages left out")
-    return chain.from_iterable(pairs), source_lang, target_lang
+    return held_in_memory(chain.from_iterable(found), path, "terms"), source_lang, target_lang
 
 
 def _pairs(concept: Sequence[TbxTerm], source_lang: str, target_lang: str) -> Iterator[TermEntry]:
@@ -181,35 +233,25 @@ def _terms_in(language: str, concept: Sequence[TbxTerm]) -> list[TbxTerm]:
 
 
 def _read_concepts(path: Path) -> Iterator[list[TbxTerm]]:
-    with open_bytes(path) as file:
-        for _, element in etree.iterparse(file, events=("end",), resolve_entities=False, no_network=True):
-            if local_name(element) in CONCEPTS:
-                yield [term for section in element if local_name(section) in SECTIONS for term in _terms(section, path)]
-                element.clear()
+    for concept in stream_units(path, GRAMMAR):
+        yield [term for section in concept.children if section.name in SECTIONS for term in _terms(section, path)]
 
 
-def _terms(section: etree._Element, path: Path) -> Iterator[TbxTerm]:
-    language = section.get(XML_LANG) or section.get("lang") or ""
-    if not language:
-        raise InputError(f"<{local_name(section)}> has no xml:lang", path=path, line=_line(section))
+def _terms(section: StreamedElement, path: Path) -> Iterator[TbxTerm]:
+    if not section.language:
+        raise InputError(f"<{section.name}> has no xml:lang", path=path, line=section.line)
     for element in section.iter():
-        if local_name(element) == "term":
-            text = " ".join(plain_text(element, path).split())
-            yield TbxTerm(text, language, _status(element), _line(element))
+        if element.name == "term":
+            yield TbxTerm(" ".join(element.text.split()), section.language, _status(element), element.line)
 
 
-def _line(element: etree._Element) -> int:
-    line: object = element.sourceline
-    return line if isinstance(line, int) else 0
-
-
-def _status(term: etree._Element) -> str:
+def _status(term: StreamedElement) -> str:
     """Return the status of a term, which is a note beside the term or its group; "" without one."""
-    holder = term.getparent()
-    while holder is not None and local_name(holder) not in TERM_SECTIONS:
-        holder = holder.getparent()
-    notes = [] if holder is None else [note for note in holder.iter() if local_name(note) == "termNote"]
-    return next((note.text or "" for note in notes if note.get("type") in STATUS_TYPES), "")
+    holder = term.parent
+    while holder is not None and holder.name not in TERM_SECTIONS:
+        holder = holder.parent
+    notes = [] if holder is None else [note for note in holder.iter() if note.name == "termNote"]
+    return next((note.text for note in notes if note.attributes.get("type") in STATUS_TYPES), "")
 
 
 GLOSSARY_READERS: dict[str, Callable[[Path, str, str], Entries]] = {

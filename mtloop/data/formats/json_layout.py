@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import parse_json
 from mtloop.data.formats.monolingual import decode_utf8
 
 MAX_DEPTH = 100
@@ -71,10 +72,10 @@ class JsonLayout:
         decoded = decode_utf8(content, path, "JSON")
         text = decoded.removeprefix(BOM)
         try:
-            json.loads(text)
+            parse_json(text)
         except json.JSONDecodeError as error:
             raise InputError(f"not JSON: {error.msg} (column {error.colno})", path=path, line=error.lineno) from error
-        except (RecursionError, ValueError) as error:
+        except ValueError as error:
             raise InputError(f"not JSON that can be read: {error}", path=path) from error
         root = _Scanner(text, path).value(_skip(text, 0), 0)
         if not root.brackets:

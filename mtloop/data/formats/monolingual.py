@@ -15,18 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.core.errors import InputError
-from mtloop.data.formats.filling import Edit, OpenRequest, UnitState
+from mtloop.data.formats.filling import SURROGATE, Edit, OpenRequest, UnitState, read_content
 from mtloop.data.languages import is_tag, normalise_tag
 from mtloop.data.writing_systems import is_language
-from mtloop.text.files import read_bytes
 from mtloop.text.messages import join_names
 
 _SEPARATOR = re.compile("[-_.]")
+_LOCALE = re.compile(r"[a-z]{2,3}([-_][a-z]{4})?([-_]([a-z]{2}|\d{3}))?([-_@][a-z0-9]{5,8})?(@[a-z]+)?", re.IGNORECASE)
 _ANDROID_FOLDER = re.compile(
     r"values-(?:b\+(?P<bcp>[\w+]+)|(?P<language>[a-z]{2,3})(?:-r(?P<region>[A-Z]{2}))?)(?:-|$)"
 )
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_NAMES = 5
 
 
@@ -49,14 +48,17 @@ def existing_content(request: OpenRequest) -> bytes | None:
 
 def template_content(request: OpenRequest) -> bytes:
     """Return the bytes of the template."""
-    return read_bytes(template_path(request))
+    return read_content(template_path(request))
 
 
-def pair_languages(request: OpenRequest) -> tuple[str, str]:
-    """Return the languages of template and target: the requested ones, else those that their paths name, else ""."""
-    template = template_path(request)
-    source = request.source_lang or path_language(template, request.path)
-    return source, request.target_lang or path_language(request.path, template)
+def pair_languages(request: OpenRequest, declared: tuple[str, str] = ("", "")) -> tuple[str, str]:
+    """Return the languages of template and target: the requested, else the declared, else those that the paths name.
+
+    A language that nothing names is "".
+    """
+    template, path = template_path(request).resolve(), request.path.resolve()
+    source = request.source_lang or declared[0] or path_language(template, path)
+    return source, request.target_lang or declared[1] or path_language(path, template)
 
 
 def path_language(path: Path, other: Path) -> str:
@@ -70,7 +72,42 @@ def path_language(path: Path, other: Path) -> str:
     stem = [] if path.stem == other.stem else _endings(path.stem)
     folders = [path.parent.name, path.parent.parent.name]
     names = [*stem, *(_folder_tag(name) for name in folders)]
-    return next((normalise_tag(name) for name in names if is_tag(name) and is_language(name)), "")
+    return next((normalise_tag(name) for name in names if _is_locale(name)), "")
+
+
+def named_language(path: Path) -> str:
+    """Return the language that the path of a bilingual file names, "" if none.
+
+    >>> named_language(Path("locale/pt_BR/LC_MESSAGES/django.po")), named_language(Path("po/app.fr.po"))
+    ('pt-BR', 'fr')
+    """
+    folders = [*path.parts[:-1]]
+    if "LC_MESSAGES" in folders[1:]:
+        folder = folders[folders.index("LC_MESSAGES", 1) - 1]
+        return normalise_tag(folder) if is_tag(folder) else ""
+    names = [*_endings(path.stem), *map(_folder_tag, folders[-1:])]
+    return next((normalise_tag(name) for name in names if _is_locale(name)), "")
+
+
+def is_named_translation(path: Path, template: Path) -> bool:
+    """Whether a file has the name of a translation of a template: it names a language, and else is called the same.
+
+    >>> is_named_translation(Path("messages_de.properties"), Path("messages.properties"))
+    True
+    >>> is_named_translation(Path("values-de/colors.xml"), Path("values/strings.xml"))
+    False
+    """
+    stem = _without_language(path.stem)
+    return bool(path_language(path, template)) and stem in ("", _without_language(template.stem))
+
+
+def _without_language(stem: str) -> str:
+    found = next(filter(_is_locale, _endings(stem)), "")
+    return stem.removesuffix(found).rstrip("-_.")
+
+
+def _is_locale(name: str) -> bool:
+    return _LOCALE.fullmatch(name) is not None and is_language(name)
 
 
 def _endings(stem: str) -> list[str]:
@@ -81,13 +118,13 @@ def _endings(stem: str) -> list[str]:
 def _folder_tag(name: str) -> str:
     found = _ANDROID_FOLDER.match(name)
     if found is None:
-        return name.removesuffix(".lproj")
+        return "" if name == "in" else name.removesuffix(".lproj")  # a folder of inputs, not Indonesian
     return found["bcp"].replace("+", "-") if found["bcp"] else "-".join(filter(None, found.group("language", "region")))
 
 
 def unit_state(source: str, target: str | None, *, may_be_missing: bool = True) -> UnitState:
     """Return the state of a unit. Where no text can be left out, a target that equals its source is untranslated."""
-    if not source.strip() or _SURROGATE.search(source):
+    if not source.strip() or SURROGATE.search(source):
         return UnitState.LOCKED
     if target is None or not target.strip() or (target == source and not may_be_missing):
         return UnitState.UNTRANSLATED
@@ -99,8 +136,9 @@ def extra_keys_note(names: Sequence[str], template: Path) -> tuple[str, ...]:
     if not names:
         return ()
     dots = ", ..." if len(names) > _MAX_NAMES else ""
-    count = "1 key is" if len(names) == 1 else f"{len(names)} keys are"
-    return (f"{count} not in {template} and stay as they are: {join_names(names[:_MAX_NAMES])}{dots}",)
+    is_one = len(names) == 1
+    count, left = ("1 key is", "is left as it is") if is_one else (f"{len(names)} keys are", "are left as they are")
+    return (f"{count} not in {template} and {left}: {join_names(names[:_MAX_NAMES])}{dots}",)
 
 
 def decode_utf8(content: bytes, path: Path, kind: str) -> str:

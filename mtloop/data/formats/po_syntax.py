@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mtloop.core.errors import InputError
 from mtloop.data.formats.filling import Edit, splice
+from mtloop.text.files import check_declared_encoding
 
 _TOKEN = re.compile(
     rb"""
@@ -183,6 +184,7 @@ def _charset(content: bytes, path: Path) -> str:
 
 
 def _to_utf8(content: bytes, charset: str, path: Path) -> bytes:
+    check_declared_encoding(content, charset, path)
     try:
         text = content.decode(charset)
         if charset == "utf-8" or text.encode(charset) == content:

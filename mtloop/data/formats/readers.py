@@ -11,7 +11,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.log import logger
 from mtloop.data.formats.corpus import Corpus, Pair, Reader, ReadRequest, reading_messages
 from mtloop.data.formats.delimited import read_table
-from mtloop.text.files import DECOMPRESSORS, format_suffix
+from mtloop.text.files import DECOMPRESSORS, format_suffix, held_in_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def read(
     the texts of a file that has several languages. A table may name its columns by language.
     """
     request = ReadRequest(Path(path), columns or {}, source_lang, target_lang)
-    items = tuple(_reader(request.path)(request))
+    items = tuple(held_in_memory(_reader(request.path)(request), request.path, "pairs"))
     source, target = request.read_languages()
     skipped, rows, notes = dict(request.skipped), tuple(request.rows), tuple(request.notes)
     return Corpus(items, skipped, rows, request.path, source, target, notes)

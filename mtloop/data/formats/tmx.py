@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lxml import etree
-
 from mtloop.core.errors import InputError
-from mtloop.core.types import Fields
+from mtloop.core.types import JSON, Fields
 from mtloop.data.formats.corpus import (
     IN_OTHER_LANGUAGES,
     IN_OTHER_VARIETY,
@@ -19,7 +17,8 @@ from mtloop.data.formats.corpus import (
     TranslationUnit,
     to_pairs,
 )
-from mtloop.data.formats.xml_text import check_root, local_name, plain_text, xml_errors
+from mtloop.data.formats.xml_stream import StreamedElement, XmlGrammar, stream_units
+from mtloop.data.formats.xml_text import check_root
 from mtloop.data.languages import (
     EQUAL,
     GENERAL,
@@ -28,11 +27,11 @@ from mtloop.data.languages import (
     closest_pair,
     normalise_tag,
 )
-from mtloop.text.files import open_bytes
 from mtloop.text.language_codes import language_of
 from mtloop.text.messages import join_names
 
-XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+GRAMMAR = XmlGrammar(units={"header", "tu"}, parts={"tuv"}, texts={"seg", "prop"})
+OWN_PROPERTIES = {"mtloop-format": "format", "mtloop-external-id": "external_id"}  # of an export of a project
 DOCUMENT_PROPERTIES = frozenset({"document", "file", "filename"})
 """TMX has no documents. Some tools write the document name into a `<prop>` of one of these types."""
 
@@ -121,56 +120,60 @@ def read_tmx(request: ReadRequest) -> Iterator[Pair]:
 def _find_languages(path: Path) -> TmxLanguages:
     header, tags, first = "", Counter[str](), set[str]()
     together: dict[str, dict[str, None]] = {}
-    for element in _elements(path):
-        if local_name(element) == "header":
-            header = normalise_tag(str(element.get("srclang", "")).replace("*all*", ""))
-        found = [tag for tag, _ in _variants(element) if tag]
+    for unit in stream_units(path, GRAMMAR):
+        if unit.name == "header":
+            header = normalise_tag(unit.attributes.get("srclang", "").replace("*all*", ""))
+        found = [tag for tag, _ in _variants(unit) if tag]
         tags.update(found)
         first.update(map(language_of, found[:1] if len(found) > 1 else ()))
-        for tag in found:
-            if any(other != tag and language_of(other) == language_of(tag) for other in found):
-                together.setdefault(language_of(tag), {})[tag] = None
+        add_varieties(together, found)
     return TmxLanguages(path, header, tags, frozenset(first), together)
 
 
+def add_varieties(together: dict[str, dict[str, None]], tags: Iterable[str]) -> None:
+    """Add the tags of one unit, by language, where it has several varieties of a language."""
+    by_language: dict[str, dict[str, None]] = {}
+    for tag in tags:
+        by_language.setdefault(language_of(tag), {})[tag] = None
+    for language, varieties in by_language.items():
+        if len(varieties) > 1:
+            together.setdefault(language, {}).update(varieties)
+
+
 def _units(path: Path, source: LanguageChoice, target: LanguageChoice) -> Iterator[TranslationUnit]:
-    for element in _elements(path):
-        if local_name(element) == "tu":
-            variants = list(_variants(element))
+    for unit in stream_units(path, GRAMMAR):
+        if unit.name == "tu":
+            variants = list(_variants(unit))
             pair = closest_pair(source, target, variants)
             if pair is None:
                 tags = tuple(tag for tag, _ in variants)
                 yield TranslationUnit("", "", skip_reason=_language_reason(tags, source, target), languages=tags)
             else:
-                original, translation = (plain_text(segment, path) for _, segment in pair)
-                yield TranslationUnit(original, translation, _context(element), languages=(pair[0][0], pair[1][0]))
+                (source_tag, original), (target_tag, translation) = pair
+                yield TranslationUnit(original, translation, _context(unit), languages=(source_tag, target_tag))
 
 
 def _language_reason(tags: Sequence[str], *choices: LanguageChoice) -> str:
+    """Return why a unit has no pair of texts. A unit with one language is incomplete, not in other languages."""
+    source, target = (bool(tags) and all(map(choice.matches, tags)) for choice in choices)
+    if source or target:
+        return "untranslated" if source else "empty source"
     has_both = all(any(closeness(choice.tag, tag) for tag in tags) for choice in choices)
     return IN_OTHER_VARIETY if has_both and len(tags) > 1 else IN_OTHER_LANGUAGES
 
 
-def _variants(unit: etree._Element) -> Iterator[tuple[str, etree._Element]]:
-    for variant in unit.iterchildren("{*}tuv"):
-        language = variant.get(XML_LANG) or variant.get("lang") or ""
-        for segment in variant.iterchildren("{*}seg"):
-            yield normalise_tag(str(language)), segment
+def _variants(unit: StreamedElement) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a unit, each with its language."""
+    for variant in unit.named("tuv"):
+        for segment in variant.named("seg"):
+            yield normalise_tag(variant.language), segment.text
 
 
-def _context(unit: etree._Element) -> Fields:
-    for prop in unit.iterchildren("{*}prop"):
-        if str(prop.get("type", "")).lower().removeprefix("x-") in DOCUMENT_PROPERTIES and prop.text:
-            return {"document": prop.text}
-    return {}
-
-
-def _elements(path: Path) -> Iterator[etree._Element]:
-    """Yield the header and the units one at a time. Elements already yielded are removed from memory."""
-    with open_bytes(path) as file, xml_errors(path):
-        parse = etree.iterparse(file, tag=["{*}header", "{*}tu"], resolve_entities=False, no_network=True)
-        for _, element in parse:
-            yield element
-            element.clear()
-            while (before := element.getprevious()) is not None:
-                before.getparent().remove(before)
+def _context(unit: StreamedElement) -> Fields:
+    context: dict[str, JSON] = {"tuid": tuid} if (tuid := unit.attributes.get("tuid", "").strip()) else {}
+    for prop in unit.named("prop"):
+        kind = prop.attributes.get("type", "").lower().removeprefix("x-")
+        name = "document" if kind in DOCUMENT_PROPERTIES else OWN_PROPERTIES.get(kind)
+        if name is not None and prop.text:
+            context.setdefault(name, prop.text)
+    return context

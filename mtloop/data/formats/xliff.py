@@ -21,10 +21,10 @@ from mtloop.data.formats.corpus import (
     TranslationUnit,
     to_pairs,
 )
+from mtloop.data.formats.filling import read_content
 from mtloop.data.formats.parsing import parser_errors
 from mtloop.data.formats.xml_text import check_root, plain_text, xml_errors
 from mtloop.data.languages import LanguageChoice, closeness, normalise_tag
-from mtloop.text.files import read_bytes
 from mtloop.text.language_codes import language_of
 from mtloop.text.messages import join_names
 
@@ -37,7 +37,7 @@ _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 def read_xliff(request: ReadRequest) -> Iterator[Pair]:
     """Return the translated units of all `<file>` elements. The document is the file. In 2.x a segment is a unit."""
     parse = _parser_for(check_root(request.path, "xliff"), request.path)
-    content = read_bytes(request.path)
+    content = read_content(request.path)
     with parser_errors(request.path, "XLIFF"), xml_errors(request.path):
         entries = list(parse(content).units)
     units = [_unit(entry, request) for entry in entries]

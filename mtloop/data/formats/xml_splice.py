@@ -17,8 +17,9 @@ from xml.parsers import expat
 
 from mtloop.core.errors import InputError
 from mtloop.data.formats.filling import Edit, splice
+from mtloop.text.files import check_declared_encoding
 
-MAX_DEPTH = 1000
+MAX_DEPTH = 200
 
 _DECLARED = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _START_TAG = re.compile(rb"<(?:[^\"'>]|\"[^\"]*\"|'[^']*')*+>")
@@ -253,6 +254,7 @@ def _encoding(content: bytes, path: Path) -> str:
 
 
 def _to_utf8(content: bytes, encoding: str, path: Path) -> bytes:
+    check_declared_encoding(content, encoding, path)
     try:
         text = content.decode(encoding)
         if encoding == "utf-8":

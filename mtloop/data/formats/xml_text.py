@@ -15,32 +15,26 @@ from xml.parsers import expat
 from lxml import etree
 
 from mtloop.core.errors import InputError
-from mtloop.text.files import open_bytes
+from mtloop.text.files import MAX_LINE_BYTES, open_bytes
 from mtloop.text.messages import one_line
-
-INLINE_CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})
-"""Elements that contain native codes, such as an HTML bold tag. Their content is not part of the sentence."""
+from mtloop.text.protected.tags import NATIVE_CODES
 
 _CHUNK = 1 << 14
 
 
 def check_root(path: Path, *roots: str) -> dict[str, str]:
     """Return the attributes of the root element. Raise InputError for another name, or if entities may occur."""
-    try:
+    with expat_errors(path, "not XML"):
         name, attributes = _root(path)
-    except expat.ExpatError as error:
-        raise InputError(f"not XML: {expat.ErrorString(error.code)}", path=path, line=error.lineno) from error
-    except (LookupError, ValueError) as error:
-        raise InputError(f"unsupported encoding ({error}); save the file as UTF-8", path=path, line=1) from error
     if name.rpartition(":")[2] not in roots:
         expected = " or ".join(f"<{root}>" for root in roots)
-        raise InputError(f"the root element is <{name}>; expected {expected}", path=path)
+        raise InputError(f"the root element is <{name[:40]}>; expected {expected}", path=path)
     return attributes
 
 
-def _root(path: Path) -> tuple[str, dict[str, str]]:
+def safe_parser(path: Path) -> expat.XMLParserType:
+    """Return a parser that refuses declarations of entities."""
     parser = expat.ParserCreate()
-    elements: list[tuple[str, dict[str, str]]] = []
 
     def refuse_subset(name: str, system: str | None, public: str | None, subset: bool) -> None:
         if subset:
@@ -48,11 +42,32 @@ def _root(path: Path) -> tuple[str, dict[str, str]]:
             raise InputError(message, path=path, line=parser.CurrentLineNumber)
 
     parser.StartDoctypeDeclHandler = refuse_subset
+    return parser
+
+
+@contextmanager
+def expat_errors(path: Path, problem: str = "not well-formed XML") -> Iterator[None]:
+    """Convert an error of expat to InputError."""
+    try:
+        yield
+    except expat.ExpatError as error:
+        raise InputError(f"{problem}: {expat.ErrorString(error.code)}", path=path, line=error.lineno) from error
+    except (LookupError, ValueError) as error:
+        raise InputError(f"unsupported encoding ({error}); save the file as UTF-8", path=path, line=1) from error
+
+
+def _root(path: Path) -> tuple[str, dict[str, str]]:
+    parser = safe_parser(path)
+    elements: list[tuple[str, dict[str, str]]] = []
     parser.StartElementHandler = lambda name, attributes: elements.append((name, attributes))
+    fed = 0
     with open_bytes(path) as file:
         while not elements:
             chunk = file.read(_CHUNK)
             parser.Parse(chunk, not chunk)
+            fed += len(chunk)
+            if fed > MAX_LINE_BYTES:
+                raise InputError(f"no element in the first {MAX_LINE_BYTES >> 20} MB", path=path)
     return elements[0]
 
 
@@ -85,7 +100,7 @@ def _runs(element: etree._Element, path: Path) -> Iterator[str]:
     for child in element:
         if child.tag is etree.Entity:
             raise InputError(f"the entity {child.text} is not defined", path=path, line=_line(child))
-        if (name := local_name(child)) and name not in INLINE_CODES:
+        if (name := local_name(child)) and name not in NATIVE_CODES:
             yield from _runs(child, path)
         yield child.tail or ""
 

@@ -9,10 +9,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mtloop.core.errors import InputError
 from mtloop.data.ratings.grid import Grid, Ratings
 from mtloop.data.ratings.numbers import is_whole
 
 Cell: TypeAlias = tuple[str, str]
+
+MAX_CELLS = 50_000_000
+"""The largest number of systems times segments times columns: a grid of them is held in memory."""
 
 HUMAN = "\0"
 """The column of human scores. All other columns are metrics. No metric can have this name: files cannot contain NUL."""
@@ -54,6 +58,10 @@ class RatingsBuilder:
 
     def ratings(self) -> Ratings:
         """Return the collected scores and texts. The score grids are read-only."""
+        cells = len(self.systems) * len(self.segments) * len(self._columns)
+        if cells > MAX_CELLS:
+            message = f"{len(self.systems):,} systems with {len(self.segments):,} segments"
+            raise InputError(f"{message} are more than {MAX_CELLS:,} scores; are the columns mixed up?")
         return Ratings(
             tuple(self.systems),
             tuple(self.segments),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from mtloop.text.protected.placeholders import find_placeholders, stand_in
 from mtloop.text.protected.placement import Mark
@@ -18,13 +20,26 @@ _BLOCK_NAMES = (
     "h5 h6 header hr li main nav ol p pre section table tbody td tfoot th thead tr ul"
 )
 _BLOCK_TAGS = frozenset(_BLOCK_NAMES.split())
-_DIGITS = re.compile(r"\d+")
-_HARD_BREAK = re.compile(  # an empty line, a break after a sentence, a break before an item or an indented line
-    r"[ \t]*(?:\r?\n[ \t]*){2,}|(?<=[.:!?…])[ \t]*\r?\n[ \t]*|[ \t]*\r?\n(?:[ \t]+|(?=(?:[-*•–]|\d+[.)])\s))"
+_PAGE_NAMES = (  # what else stands between the texts of a page
+    "body caption center colgroup dialog head hgroup html iframe legend link menu meta noscript optgroup option script "
+    "search select style summary template textarea title"
 )
-_LINE_BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # in XML it is a space; a break that counts is written &#10;
-_SOFT_BREAK = re.compile(r"[ \t]*(?:\r\n|\n|\r|\t)[ \t]*")
-_TOKENS = re.compile(f"(?P<hard>{_HARD_BREAK.pattern})|(?P<soft>{_SOFT_BREAK.pattern})|(?P<private>{_PRIVATE.pattern})")
+_HTML_BLOCKS = _BLOCK_TAGS | frozenset(_PAGE_NAMES.split())
+_LINE_BREAK = "br"
+_DIGITS = re.compile(r"\d+")
+_SPACES = r"(?:(?<![ \t])[ \t]++)?"
+_HARD_BREAK = (  # an empty line, a break after a sentence, a break before an item
+    rf"{_SPACES}\r?\n[ \t]*(?:\r?\n[ \t]*)+|(?<=[.:!?…])[ \t]*\r?\n[ \t]*|{_SPACES}\r?\n[ \t]*(?=(?:[-*•–]|\d+[.)])\s)"
+)
+_INDENTED = rf"|{_SPACES}\r?\n[ \t]+"  # in XML, indentation is layout
+_TAB = r"(?:(?<![ \t]) ++)?\t[ \t]*"  # it separates columns
+_SOFT_BREAK = rf"{_SPACES}(?:\r\n|\n|\r)[ \t]*"
+_REST = rf"(?P<soft>{_SOFT_BREAK})|(?P<private>{_PRIVATE.pattern})"
+_TOKENS = re.compile(f"(?P<hard>{_HARD_BREAK}{_INDENTED}|{_TAB})|{_REST}")
+_TOKENS_IN_XML = re.compile(f"(?P<hard>{_HARD_BREAK}|{_TAB})|{_REST}")
+LINE_END = re.compile(r"[\r\n]|&#(?:0*1[03]|x0*[AaDd]);")
+MAX_LABEL_WORDS = 2  # lines of so few words are labels, also in lower case
+MIN_WRAPPED, WRAPPED_SHARE = 50, 0.7  # characters of the longest line of wrapped prose, and its share in the others
 
 
 @dataclass(frozen=True)
@@ -44,71 +59,170 @@ class Flat:
     marks: list[FlatMark] = field(default_factory=list)
 
     @classmethod
-    def of(cls, source: str, *, is_xml: bool = False) -> Flat:
-        flat, position = cls(is_xml), 0
-        tags = find_tags(source, xml=is_xml)
-        for tag in tags:
-            flat._add_text(source[position : tag.start])
-            flat._add_tag(tag, source[tag.start : tag.end], source[tag.end : tag.end + 1])
+    def of(cls, source: str, *, is_xml: bool = False, is_html: bool = False) -> Flat:
+        """Flatten a text. HTML is XML, but its block elements separate texts."""
+        is_xml = is_xml or is_html
+        tags, building, position = find_tags(source, xml=is_xml, html=is_html), _Building(is_xml), 0
+        for tag, separates in zip(tags, _separating(tags, is_xml, is_html), strict=True):
+            building.add_text(source[position : tag.start])
+            building.add_tag(tag, source[tag.start : tag.end], source[tag.end : tag.end + 1], separates)
             position = tag.end
-        flat._add_text(source[position:])
-        return flat
+        building.add_text(source[position:])
+        text = "".join(building.pieces)
+        return cls(is_xml, text, building.placeholders, with_line_ends(text, building.marks))
 
-    def _add_text(self, raw: str) -> None:
-        text, position = html.unescape(_LINE_BREAK.sub(" ", raw)) if self.is_xml else raw, 0
+
+def _separating(tags: Sequence[Tag], is_xml: bool, is_html: bool) -> list[bool]:
+    """Return for each tag whether it separates texts. XML files have no block elements."""
+    if is_html:
+        around = _pairs_around_blocks(tags)
+        return [tag.name in _HTML_BLOCKS or tag.pair in around for tag in tags]
+    return [not is_xml and tag.kind is not TagKind.WORD and tag.name in _BLOCK_TAGS for tag in tags]
+
+
+def _pairs_around_blocks(tags: Sequence[Tag]) -> set[int]:
+    """Return the pairs of tags with a block element between them, such as a link around a paragraph."""
+    found, open_pairs, has_block = set[int](), list[int](), [False]
+    for tag in tags:
+        if tag.name in _HTML_BLOCKS and tag.name != _LINE_BREAK:
+            has_block[-1] = True
+        if open_pairs and tag.pair == open_pairs[-1]:
+            inside = has_block.pop()
+            found |= {open_pairs.pop()} if inside else set()
+            has_block[-1] |= inside
+        elif tag.pair >= 0:
+            open_pairs.append(tag.pair)
+            has_block.append(False)
+    return found
+
+
+@dataclass
+class _Building:
+    """A flat text that grows: its pieces and their length."""
+
+    is_xml: bool
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    placeholders: list[str] = field(default_factory=list)
+    marks: list[FlatMark] = field(default_factory=list)
+    breaks: Iterator[str] = field(default_factory=lambda: iter(()))
+    """The line breaks of an XML text that are still to come, as they are written."""
+
+    def add_text(self, raw: str) -> None:
+        self.breaks = iter(LINE_END.findall(raw))
+        text, position = html.unescape(raw) if self.is_xml else raw, 0
         for start, end in find_placeholders(text):
             self._add_plain(text[position:start])
-            self._add_placeholder(html.escape(text[start:end], quote=False) if self.is_xml else text[start:end])
+            self._add_placeholder(self._as_written(text[start:end]))
             position = end
         self._add_plain(text[position:])
 
+    def add_tag(self, tag: Tag, raw: str, after: str, separates: bool) -> None:
+        if tag.kind is TagKind.WORD and not separates:
+            self._add_placeholder(raw)
+            return
+        divides = tag.kind is TagKind.SINGLE and self._last.isalnum() and after.isalnum()
+        self._add_mark(raw, pair=tag.pair, replaces_space=divides, separates=separates)
+        self._add(" " if divides else "")
+
+    def _as_written(self, text: str) -> str:
+        """Return a text as it stands in the source: in XML, escaped and with its own line breaks."""
+        if not self.is_xml:
+            return text
+        return LINE_END.sub(lambda found: next(self.breaks, found[0]), html.escape(text, quote=False))
+
     def _add_plain(self, text: str) -> None:
         position = self._extend_placeholder(text)
-        for found in _TOKENS.finditer(text, position):
-            self.text += text[position : found.start()]
+        for found in (_TOKENS_IN_XML if self.is_xml else _TOKENS).finditer(text, position):
+            self._add(text[position : found.start()])
             if found["private"]:
                 self._add_placeholder(found[0])
             else:
-                self._add_mark(found[0], replaces_space=True, separates=found["hard"] is not None)
-                self.text += " "
+                raw = self._as_written(found[0])
+                self._add_mark(raw, replaces_space=True, separates=found["hard"] is not None)
+                self._add(" ")
             position = found.end()
-        self.text += text[position:]
+        self._add(text[position:])
+
+    def _add(self, text: str) -> None:
+        if text:
+            self.pieces.append(text)
+            self.length += len(text)
+
+    @property
+    def _last(self) -> str:
+        """The last character."""
+        return self.pieces[-1][-1] if self.pieces else ""
 
     def _extend_placeholder(self, text: str) -> int:
         """Add digits at the start of a text to the placeholder before them; return their number.
 
-        After a stand-in they would change its number.
+        After a stand-in they would change its number. After a per cent sign and a tag, they would become a stand-in.
         """
         digits = _DIGITS.match(text)
-        if digits is None or not _PRIVATE.match(self.text[-1:]) or self._ends_with_mark():
+        if digits and self._last == "%":
+            self._add_placeholder(digits[0])
+            return digits.end()
+        if digits is None or not _PRIVATE.match(self._last) or self._ends_with_mark():
             return 0
         self.placeholders[-1] += digits[0]
         return digits.end()
 
     def _ends_with_mark(self) -> bool:
-        return bool(self.marks) and self.marks[-1].offset == len(self.text)
+        return bool(self.marks) and self.marks[-1].offset == self.length
 
     def _add_placeholder(self, raw: str) -> None:
         if len(self.placeholders) > LAST - FIRST:
             raise ValueError("too many placeholders")
-        self.text += chr(FIRST + len(self.placeholders))
+        self._add(chr(FIRST + len(self.placeholders)))
         self.placeholders.append(raw)
 
-    def _add_tag(self, tag: Tag, raw: str, after: str) -> None:
-        if tag.kind is TagKind.WORD:
-            self._add_placeholder(raw)
-            return
-        separates = not self.is_xml and tag.name in _BLOCK_TAGS
-        divides = tag.kind is TagKind.SINGLE and self.text[-1:].isalnum() and after.isalnum()
-        self._add_mark(raw, pair=tag.pair, replaces_space=divides, separates=separates)
-        self.text += " " if divides else ""
-
     def _add_mark(self, raw: str, *, pair: int = -1, replaces_space: bool = False, separates: bool = False) -> None:
-        joined = bool(self.text) and not self.text[-1].isspace()
-        self.marks.append(FlatMark(len(self.text), raw, pair, replaces_space, joined, separates))
+        joined = bool(self.pieces) and not self._last.isspace()
+        self.marks.append(FlatMark(self.length, raw, pair, replaces_space, joined, separates=separates))
 
 
-def depths(marks: list[FlatMark]) -> list[int]:
+def with_line_ends(text: str, marks: Sequence[FlatMark]) -> list[FlatMark]:
+    """Return the marks; a line break after a line that is a text of its own separates."""
+    found, breaks, start = list(marks), list[int](), 0
+    for index, mark in enumerate([*marks, FlatMark(len(text), "", separates=True)]):
+        if mark.separates:
+            for number in _line_ends(text[start : mark.offset], start, breaks, marks):
+                found[number] = replace(marks[number], separates=True)
+            breaks, start = [], mark.offset + mark.replaces_space
+        elif mark.replaces_space and LINE_END.search(mark.raw):
+            breaks.append(index)
+    return found
+
+
+def _line_ends(paragraph: str, start: int, breaks: Sequence[int], marks: Sequence[FlatMark]) -> Iterator[int]:
+    """Yield the breaks of a paragraph that end a text. Before an indented line, a break is layout."""
+    edges = [0, *(marks[index].offset + 1 - start for index in breaks), len(paragraph) + 1]
+    wrapped = wrapped_lines([paragraph[low : high - 1] for low, high in pairwise(edges)])
+    for index, goes_on in zip(breaks, wrapped, strict=True):
+        if not goes_on and not marks[index].raw.endswith((" ", "\t")):
+            yield index
+
+
+def wrapped_lines(lines: Sequence[str]) -> list[bool]:
+    """Return for each line of a paragraph but the last whether it goes on in the next one: hard-wrapped prose.
+
+    Labels and items do not go on.
+
+    >>> wrapped_lines(["Save changes", "Discard changes"]), wrapped_lines(["The file was", "not found"])
+    ([False], [True])
+    """
+    has_sentences = max(len(line.split()) for line in lines) > MAX_LABEL_WORDS
+    longest, first, found = max(map(len, lines)), "", list[bool]()
+    for line, following in zip(lines[-2::-1], lines[:0:-1], strict=True):
+        first = next(filter(str.isalpha, following), first)
+        is_long = longest > MIN_WRAPPED and len(line) >= WRAPPED_SHARE * longest
+        goes_on = line.rstrip().endswith((",", ";")) or (has_sentences if first.islower() else is_long)
+        found.append(goes_on and first != "")
+    return found[::-1]
+
+
+def depths(marks: Sequence[FlatMark]) -> list[int]:
     """Return for each mark the number of inline pairs that are open around it."""
     open_pairs, found = set[int](), list[int]()
     for mark in marks:
@@ -122,7 +236,7 @@ def depths(marks: list[FlatMark]) -> list[int]:
     return found
 
 
-def with_stand_ins(text: str, marks: list[FlatMark], start: int) -> tuple[str, list[int], tuple[Mark, ...]]:
+def with_stand_ins(text: str, marks: Sequence[FlatMark], start: int) -> tuple[str, list[int], tuple[Mark, ...]]:
     """Return a part of a flat text with numbered stand-ins, the indices of its placeholders, and its moved marks.
 
     `start` is the offset of the part; the marks are those of the part.
@@ -138,12 +252,20 @@ def with_stand_ins(text: str, marks: list[FlatMark], start: int) -> tuple[str, l
         length += len(character)
     offsets[len(text)] = length
     moved = tuple(
-        Mark(offsets[mark.offset - start], mark.raw, mark.pair, mark.replaces_space, mark.joined_left) for mark in marks
+        Mark(
+            offsets[mark.offset - start],
+            mark.raw,
+            mark.pair,
+            mark.replaces_space,
+            mark.joined_left,
+            text[max(mark.offset - start - 1, 0) : mark.offset - start + 1] == "  ",
+        )
+        for mark in marks
     )
     return "".join(out), numbers, moved
 
 
-def raw_text(flat: Flat, start: int, end: int, marks: list[FlatMark]) -> str:
+def raw_text(flat: Flat, start: int, end: int, marks: Sequence[FlatMark]) -> str:
     """Return a part of a flat text as it stood in the source."""
     parts, position = list[str](), start
     for mark in marks:

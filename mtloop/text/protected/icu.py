@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from mtloop.text.protected.placeholders import find_placeholders
+
 _LOOKS_LIKE_ICU = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 _HEAD = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,\s*(offset\s*:\s*\d+\s*)?")
 _SELECTOR = re.compile(r"\s*(=\d+|[\w-]+)\s*\{")
-_QUOTED = re.compile(r"'[{}#|][^']*'?")
+_QUOTED = re.compile(r"'[{}#|](?:[^']|'')*+'?")
 NUMBER, ARGUMENT, QUOTE = "{mtloop_number}", "{{mtloop_argument_{}}}", "{{mtloop_quote_{}}}"
-"""Placeholders for the number sign in a plural, for the arguments with branches, and for quoted braces."""
+"""Placeholders for the number sign in a plural, for arguments with branches, and for texts that stay as they are."""
+_APOSTROPHES = re.compile(r"(?:\{mtloop_quote_(?P<quote>\d+)\})?(?P<run>'+)(?=(?P<next>[{}#|]|\Z)?)")
+MAX_DEPTH = 30  # branches inside branches; no real message has as many
 
 
 class IcuError(ValueError):
@@ -32,30 +36,36 @@ class IcuArgument:
         parts = (part for head, branch in zip(self.heads, branches, strict=True) for part in (head, branch))
         return "".join([*parts, self.end])
 
-    def branch(self, selector: str) -> IcuMessage:
-        """Return the branch for a selector, else that of `other`: languages differ in their plural forms."""
-        return self.branches[self.selectors.index(selector if selector in self.selectors else "other")]
-
 
 @dataclass(frozen=True)
 class IcuMessage:
-    """A message: its text with a placeholder for each argument that has branches, and these arguments."""
+    """A message: its text with a placeholder for each argument that has branches, and these arguments.
+
+    `quotes` are quoted braces and other arguments; they stay as they are.
+    """
 
     text: str
     arguments: tuple[IcuArgument, ...] = ()
     quotes: tuple[str, ...] = ()
     doubled: bool = False
     """Whether apostrophes are written twice."""
+    is_branch: bool = False
 
     def write(self, text: str, arguments: list[str]) -> str:
         """Return the message for a translation of its text and of its arguments."""
-        if self.doubled:
-            text = text.replace("'", "''")
+        text = text.replace("'", "''") if self.doubled else _APOSTROPHES.sub(self._apostrophes, text)
         for number, argument in enumerate(arguments):
             text = text.replace(ARGUMENT.format(number), argument)
         for number, quote in enumerate(self.quotes):
             text = text.replace(QUOTE.format(number), quote)
         return text.replace(NUMBER, "#")
+
+    def _apostrophes(self, found: re.Match[str]) -> str:
+        """Write apostrophes twice where one would start a quotation or go on with one: before and after braces."""
+        run, following = found["run"], found["next"]
+        after_quote = found["quote"] is not None and self.quotes[int(found["quote"])].startswith("'")
+        before_brace = bool(following) or (following is not None and self.is_branch)
+        return found[0] + (run if after_quote or before_brace or len(run) > 1 else "")
 
 
 def parse_icu(text: str) -> IcuMessage | None:
@@ -67,42 +77,45 @@ def parse_icu(text: str) -> IcuMessage | None:
     """
     if not _LOOKS_LIKE_ICU.search(text):
         return None
-    message, end = _message(text, 0, nested=False, plural=False)
+    message, end = _message(text, 0, depth=0, plural=False)
     if end < len(text):
         raise IcuError(f"a closing brace too many at character {end + 1}")
     return message
 
 
-def _message(text: str, position: int, *, nested: bool, plural: bool) -> tuple[IcuMessage, int]:
+def _message(text: str, position: int, *, depth: int, plural: bool) -> tuple[IcuMessage, int]:
     """Parse a message up to its end, or up to the closing brace of its branch."""
+    if depth > MAX_DEPTH:
+        raise IcuError(f"more than {MAX_DEPTH} branches inside one another")
     out, arguments, quotes, doubled = list[str](), list[IcuArgument](), list[str](), False
     while position < len(text) and text[position] != "}":
         if text.startswith("''", position):
-            out, position, doubled = [*out, "'"], position + 2, True
+            out.append("'")
+            position, doubled = position + 2, True
         elif quoted := _QUOTED.match(text, position):
             out.append(QUOTE.format(len(quotes)))
             quotes.append(quoted[0])
             position = quoted.end()
         elif head := _HEAD.match(text, position):
-            argument, position = _argument(text, head)
+            argument, position = _argument(text, head, depth)
             out.append(ARGUMENT.format(len(arguments)))
             arguments.append(argument)
         elif text[position] == "{":
             end = _simple_argument_end(text, position)
-            out.append(text[position:end])
+            out.append(_protected(text[position:end], quotes))
             position = end
         else:
             out.append(NUMBER if plural and text[position] == "#" else text[position])
             position += 1
-    if nested and position == len(text):
+    if depth and position == len(text):
         raise IcuError("a closing brace is missing")
-    return IcuMessage("".join(out), tuple(arguments), tuple(quotes), doubled), position
+    return IcuMessage("".join(out), tuple(arguments), tuple(quotes), doubled, depth > 0), position
 
 
-def _argument(text: str, head: re.Match[str]) -> tuple[IcuArgument, int]:
+def _argument(text: str, head: re.Match[str], depth: int) -> tuple[IcuArgument, int]:
     heads, selectors, branches, start, position = list[str](), list[str](), list[IcuMessage](), head.start(), head.end()
     while selector := _SELECTOR.match(text, position):
-        branch, end = _message(text, selector.end(), nested=True, plural=head[2] != "select")
+        branch, end = _message(text, selector.end(), depth=depth + 1, plural=head[2] != "select")
         heads.append(text[start : selector.end()])
         selectors.append(selector[1])
         branches.append(branch)
@@ -114,6 +127,14 @@ def _argument(text: str, head: re.Match[str]) -> tuple[IcuArgument, int]:
         raise IcuError(f"argument {head[1]!r} has no branch 'other'")
     rest = text[start : closing.end()]
     return IcuArgument(head[1], head[2], tuple(heads), tuple(selectors), tuple(branches), rest), closing.end()
+
+
+def _protected(argument: str, quotes: list[str]) -> str:
+    """Return a simple argument, or a placeholder for it if nothing else would protect it."""
+    if next(find_placeholders(argument), None) == (0, len(argument)):
+        return argument
+    quotes.append(argument)
+    return QUOTE.format(len(quotes) - 1)
 
 
 def _simple_argument_end(text: str, position: int) -> int:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_MAX_WORDS = 8
+from mtloop.text.protected.placeholders import find_placeholders
+
+_LONG = 5  # letters; an & between two parts of so many stands for "and"
+_MAX_WORDS, _MAX_LENGTH = 8, 200  # of a label
+_LAST_WORD, _FIRST_WORD = re.compile(r"\w*$"), re.compile(r"^\w*")
 _MARKS = (
     re.compile(r"(?<![\w_])_(?=[^\W\d_])|(?<=[^\W\d_])_(?=[^\W\d_])"),
     re.compile(r"(?<!&)&(?=[^\W_])(?!#?\w+;)"),
@@ -23,9 +27,12 @@ class Mnemonic:
     def put_into(self, text: str) -> str:
         """Return the text with the mark before the same letter: at the start of a word, else anywhere, else the first.
 
+        Other marks before letters are taken out.
+
         >>> Mnemonic("_", "S").put_into("Alles speichern"), Mnemonic("&", "x").put_into("Beenden")
         ('Alles _speichern', '&Beenden')
         """
+        text = re.sub(rf"{re.escape(self.mark)}(?=[^\W\d_])", "", text)
         letter = re.escape(self.letter)
         for pattern in (rf"\b{letter}", letter, r"[^\W\d_]"):
             if found := re.search(pattern, text, re.IGNORECASE):
@@ -33,30 +40,45 @@ class Mnemonic:
         return text
 
 
-def take_mnemonic(text: str) -> tuple[str, Mnemonic | None]:
+def take_mnemonic(text: str, *, is_sure: bool = False) -> tuple[str, Mnemonic | None]:
     """Return a label without the mark, and its mnemonic; None if it has none, or if it is not a label.
+
+    `is_sure`: the text is the translation of a label with a mnemonic, so an & between long words is one too.
 
     >>> take_mnemonic("Save _As…")
     ('Save As…', Mnemonic(mark='_', letter='A'))
     >>> take_mnemonic("Set user_id to 5"), take_mnemonic("Q&A"), take_mnemonic("a & b")
     (('Set user_id to 5', None), ('Q&A', None), ('a & b', None))
+    >>> take_mnemonic("Black&white"), take_mnemonic("Zeichen&kodierung", is_sure=True)
+    (('Black&white', None), ('Zeichenkodierung', Mnemonic(mark='&', letter='k')))
     """
-    if len(text.split()) > _MAX_WORDS or "\n" in text or "<" in text:
+    if len(text) > _MAX_LENGTH or len(text.split()) > _MAX_WORDS or "\n" in text:
         return text, None
     for pattern in _MARKS:
         found = pattern.search(text)
-        if found and text.count(found[0]) == 1 and _is_mnemonic(text, found):
+        if (
+            found
+            and text.count(found[0]) == 1
+            and _is_mnemonic(text, found, is_sure)
+            and not _is_protected(text, found)
+        ):
             return text[: found.start()] + text[found.end() :], Mnemonic(found[0], text[found.end()])
     return text, None
 
 
-def _is_mnemonic(text: str, found: re.Match[str]) -> bool:
-    """Whether the mark is not part of a name such as my_file, AT&T or R&D."""
-    before, after = text[: found.start()], text[found.end() :]
-    if not before or not before[-1].isalnum():
+def _is_mnemonic(text: str, found: re.Match[str], is_sure: bool) -> bool:
+    """Whether the mark is not part of a name such as my_file, AT&T or R&D, and no "and" as in fish&chips."""
+    left: str = _LAST_WORD.findall(text[: found.start()])[0]
+    right: str = _FIRST_WORD.findall(text[found.end() :])[0]
+    if not left or left.endswith("_"):
         return True
-    start, end = re.search(r"\w*$", before), re.match(r"\w*", after)
-    word = (start[0] if start else "") + (end[0] if end else "")
+    if text[0].islower() and not is_sure:
+        return False  # a label begins with a capital letter
     if found[0] == "&":
-        return not (before[-1].isupper() and after[0].isupper())
-    return word.isalpha() and word.istitle()
+        return (is_sure or min(len(left), len(right)) < _LONG) and not (left[-1].isupper() and right[0].isupper())
+    return (left + right).isalpha() and (left + right).istitle()
+
+
+def _is_protected(text: str, found: re.Match[str]) -> bool:
+    """Whether the mark is part of a placeholder or an address, such as https://example.com/?a=b&c=d."""
+    return any(start < found.start() < end for start, end in find_placeholders(text))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from mtloop.text.protected.placeholders import STAND_IN, find_placeholders, stand_in
-from mtloop.text.protected.placement import Insertion, Mark, place_marks
+from mtloop.text.protected.placement import Insertion, Mark, fill_lines, place_marks
 from mtloop.text.protected.tags import find_tags
-from mtloop.text.protected.word_links import Align, tokens_with_origins
+from mtloop.text.protected.word_links import UNKNOWN, Align, tokens_with_origins
 
 _SPACES = re.compile(r"(?<=\s) +|^ +| +$")
+_HIDDEN = "\ue000"  # a private character in place of a stand-in
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class Passage:
     def restore(self, translation: str, align: Align | None = None) -> Assembled:
         """Return the translation with every placeholder and mark exactly once."""
         text, repaired = self._without_surplus(translation)
-        missing = [number for number in self._numbers if stand_in(number) not in _stand_ins(text)]
-        for number in missing:
-            text = self._insert(number, text, align)
+        present = {found[0] for found in STAND_IN.finditer(text)}
+        missing = [number for number in self._numbers if stand_in(number) not in present]
+        text = self._with_missing(missing, text, align) if missing else text
         repaired += [self.placeholders[number - 1] for number in missing]
         return Assembled(self._written(text, self._insertions(text, align)), tuple(repaired))
 
@@ -67,23 +69,27 @@ class Passage:
         tags = [] if self.is_xml else [(tag.start, tag.end) for tag in find_tags(text)]
         start = 0
         for tag_start, tag_end in [*tags, (len(text), len(text))]:
-            for low, high in find_placeholders(text[start:tag_start]):
-                yield from _split_stand_in(text, start + low, start + high)
+            yield from ((start + low, start + high) for low, high in _placeholders(text[start:tag_start]))
             if tag_start < tag_end:
                 yield tag_start, tag_end
             start = tag_end
 
-    def _insert(self, number: int, text: str, align: Align | None) -> str:
-        """Put a missing stand-in after the word that comes from the word before it in the source."""
-        name = stand_in(number)
-        place = self.text.index(name)
-        known = [token for token in tokens_with_origins(self.text, text, align) if 0 <= token.origin < place]
-        if not known:
-            return f"{name} {text}".rstrip() if text.strip() else name
-        end = max(known, key=lambda token: token.origin).end
-        glued = place > 0 and not self.text[place - 1].isspace() and text[end - 1].isalpha()
-        rest = f" {text[end:]}" if text[end : end + 1].isdigit() else text[end:]
-        return f"{text[:end]}{'' if glued else ' '}{name}{rest}"
+    def _with_missing(self, numbers: Sequence[int], text: str, align: Align | None) -> str:
+        """Put missing stand-ins after the word that comes from the word before them in the source."""
+        places = {int(found[1]): found.start() for found in STAND_IN.finditer(self.text)}
+        tokens = tokens_with_origins(self.text, text, align)
+        known = sorted((token.origin, -index) for index, token in enumerate(tokens) if token.origin != UNKNOWN)
+        added, at, last = dict[int, str](), 0, UNKNOWN
+        for number in numbers:
+            place, gap = places[number], " "
+            before = bisect_left(known, (place,))
+            origin, index = known[before - 1] if before else (UNKNOWN, 0)
+            if origin > last:
+                at = tokens[-index].end
+                gap = "" if text[at - 1].isalpha() and not self.text[place - 1].isspace() else " "
+            added[at] = added.get(at, "") + gap + stand_in(number)  # after the stand-in before it, if that is nearer
+            last = place
+        return _with_added(text, added)
 
     def _insertions(self, text: str, align: Align | None) -> list[Insertion]:
         if not self.marks:
@@ -91,15 +97,15 @@ class Passage:
         if text == self.text:
             return [Insertion(mark.offset, mark.raw, mark.replaces_space) for mark in self.marks]
         tokens = tokens_with_origins(self.text, text, align)
-        return place_marks(self.marks, tokens, len(self.text), len(text))
+        return fill_lines(place_marks(self.marks, tokens, len(self.text), len(text)), text)
 
     def _written(self, text: str, insertions: Sequence[Insertion]) -> str:
         parts, position = list[str](), 0
         for one in insertions:
             parts += [self.written(text[position : one.offset]), one.raw]
             position = max(position, one.offset)
-            if one.replaces_space:
-                position += len(text[position:]) - len(text[position:].lstrip(" "))
+            while one.replaces_space and text[position : position + 1] == " ":
+                position += 1
         return "".join([*parts, self.written(text[position:])])
 
     def as_seen(self, typed: str) -> str:
@@ -123,14 +129,22 @@ class Passage:
         return self.placeholders[number - 1] if known else stand_in(number)
 
 
-def _stand_ins(text: str) -> list[str]:
-    return [found[0] for found in STAND_IN.finditer(text)]
+def _with_added(text: str, added: Mapping[int, str]) -> str:
+    """Return a text with stand-ins put into it, each with a space before it. No digit may follow them."""
+    parts, position = list[str](), 0
+    for at, names in sorted(added.items()):
+        divides = not at or text[at : at + 1].isdigit()
+        parts += [text[position:at], names if at else names.lstrip(), " " if divides else ""]
+        position = at
+    return "".join([*parts, text[position:]]).rstrip()
 
 
-def _split_stand_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield a placeholder; stand-ins inside a longer one, such as %1 in %1$s, count as themselves."""
-    inner = [found.span() for found in STAND_IN.finditer(text, start, end)]
-    yield from inner or [(start, end)]
+def _placeholders(text: str) -> list[tuple[int, int]]:
+    """Return the stand-ins and the placeholders of a translation; %1 in %1$s counts as itself."""
+    stand_ins = [found.span() for found in STAND_IN.finditer(text)]
+    hidden = STAND_IN.sub(lambda found: _HIDDEN * len(found[0]), text)
+    others = [(start, end) for start, end in find_placeholders(hidden) if _HIDDEN not in hidden[start:end]]
+    return sorted([*stand_ins, *others])
 
 
 def _gaps(spans: Sequence[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:

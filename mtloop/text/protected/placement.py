@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from mtloop.text.protected.word_links import UNKNOWN, TargetWord
 
-_BRIDGE = -0.01  # a token of unknown origin may lie inside a range but does not extend it
+_WORD, _BRIDGE = 100, 1  # a token of unknown origin may lie inside a range but does not extend it
+_BLOCKED = 1 << 30
+_MAX_DEPTH = 50
+_GAP, _LINE_END = re.compile(r"(?<=\S) +(?=\S)"), re.compile(r"[\r\n]|&#")
+Integers: TypeAlias = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -23,6 +34,8 @@ class Mark:
     replaces_space: bool = False
     joined_left: bool = False
     """Whether no space is between the mark and the text before it."""
+    stands_alone: bool = False
+    """Whether spaces are on both sides of the mark."""
 
 
 @dataclass(frozen=True)
@@ -52,102 +65,199 @@ def place_marks(
     marks: Sequence[Mark], tokens: Sequence[TargetWord], source_length: int, length: int
 ) -> list[Insertion]:
     """Return where each mark goes in a translation of `length` characters, in the order of the translation."""
-    root = _Node(Mark(0, ""), Mark(source_length, ""), _tree(marks), (0, len(tokens)))
-    _Placer(tokens, source_length).place(root)
+    root = _tree(marks, source_length)
+    root.range = (0, len(tokens))
+    placer, nodes = _Placer(tokens, source_length), [root]
+    while nodes:
+        node = nodes.pop()
+        placer.place_children(node)
+        nodes += reversed(node.children)
     return _ordered(_insertions(root, tokens, length))
 
 
-def _tree(marks: Sequence[Mark]) -> list[_Node]:
-    """Return the marks as a tree; a mark whose partner is absent, or crosses another pair, stands alone."""
+def _tree(marks: Sequence[Mark], source_length: int) -> _Node:
+    """Return the marks as a tree; a mark whose partner is absent, or crosses another pair, stands alone.
+
+    So do pairs inside more than `_MAX_DEPTH` others: they stay in order, and none of them has words of its own.
+    """
     last = {mark.pair: index for index, mark in enumerate(marks) if mark.pair >= 0}
-    nodes, index = list[_Node](), 0
-    while index < len(marks):
-        mark, end = marks[index], last.get(marks[index].pair, index)
-        if end > index:
-            nodes.append(_Node(mark, marks[end], _tree(marks[index + 1 : end])))
-        else:
-            nodes.append(_Node(mark))
-        index = end + 1
-    return nodes
+    root = _Node(Mark(0, ""), Mark(source_length, ""))
+    open_nodes = [(len(marks), root)]
+    for index, mark in enumerate(marks):
+        end, parent = open_nodes[-1]
+        if index == end:
+            open_nodes.pop()
+            continue
+        partner = last.get(mark.pair, index)
+        node = _Node(mark, marks[partner] if index < partner < end and len(open_nodes) <= _MAX_DEPTH else None)
+        parent.children.append(node)
+        if node.end:
+            open_nodes.append((partner, node))
+    return root
 
 
 class _Placer:
+    """Gives each pair of tags a range of tokens, and each single mark a boundary between tokens."""
+
     def __init__(self, tokens: Sequence[TargetWord], source_length: int) -> None:
         self._tokens, self._source_length = tokens, source_length
+        self._known = sorted((token.origin, index) for index, token in enumerate(tokens) if token.origin != UNKNOWN)
+        self._crossings = _Crossings(self._known, len(tokens))
+        self._costs = [list(accumulate((_cost(token, sure) for token in tokens), initial=0)) for sure in (False, True)]
 
-    def place(self, parent: _Node) -> None:
+    def place_children(self, parent: _Node) -> None:
         """Give each child a range of tokens inside its parent's range. Ranges of children do not overlap."""
-        free = [parent.range]
+        if not parent.children:
+            return
         wide = [child for child in parent.children if not child.is_empty]
+        free = _FreeTokens(*parent.range)
+        strangers = self._strangers(parent, wide)
         for child in sorted(wide, key=lambda node: node.start.offset - _end_offset(node)):
-            child.range = self._best_range(child, free)
-            free = list(_without(free, child.range))
-            self.place(child)
+            child.range = self._best_range(child, free) or self._nearest_word(child, strangers, free)
+            free.take(*child.range)
         least = parent.range[0]
         for child in parent.children:
             if child.is_empty:
                 least = self._boundary(child.start, free, least)
                 child.range = least, least
-                self.place(child)
 
-    def _best_range(self, node: _Node, free: Sequence[tuple[int, int]]) -> tuple[int, int]:
-        """Return the range with the most tokens from inside the pair and the fewest from outside."""
-        inside = [token for token in self._tokens if self._value(token, node) > 0]
-        sure = any(token.is_sure for token in inside)
-        values = [self._value(token, node) if token.is_sure or not sure else _BRIDGE for token in self._tokens]
-        best, chosen = 0.0, None
-        for low, high in free:
-            total, start = 0.0, low
-            for index in range(low, high):
-                if total <= 0:
-                    total, start = 0.0, index
-                total += values[index]
-                if total > best:
-                    best, chosen = total, (start, index + 1)
-        if chosen is None:
-            where = self._boundary(node.start, free, free[0][0] if free else 0)
-            return where, where
+    def _best_range(self, node: _Node, free: _FreeTokens) -> tuple[int, int] | None:
+        """Return the range with the most tokens from inside the pair and the fewest from outside; None without any."""
+        inside = self._from(node.start.offset, _end_offset(node))
+        sure = any(self._tokens[index].is_sure for index in inside)
+        costs, chosen, best, total, start, end, run = self._costs[sure], None, 0, 0, 0, 0, -1
+        for index in inside:
+            if (sure and not self._tokens[index].is_sure) or (number := free.number_of(index)) is None:
+                continue
+            total -= costs[index] - costs[end]
+            if total <= 0 or number != run:
+                total, start, run = 0, index, number
+            total, end = total + _WORD, index + 1
+            if total > best:
+                best, chosen = total, (start, end)
         return chosen
 
-    def _value(self, token: TargetWord, node: _Node) -> float:
-        if token.origin == UNKNOWN:
-            return _BRIDGE
-        return 1.0 if node.start.offset <= token.origin < _end_offset(node) else -1.0
+    def _from(self, start: int, end: int) -> list[int]:
+        """Return the tokens that come from a part of the source, in their order."""
+        low, high = bisect_left(self._known, (start,)), bisect_left(self._known, (end,))
+        return sorted(index for _, index in self._known[low:high])
 
-    def _boundary(self, mark: Mark, free: Sequence[tuple[int, int]], least: int) -> int:
+    def _strangers(self, parent: _Node, pairs: Sequence[_Node]) -> list[tuple[float, int]]:
+        """Return the words in a parent's range that come from outside all pairs in it, by their origin."""
+        low, high = parent.range
+        ends = list(accumulate((_end_offset(node) for node in pairs), max, initial=0))
+        starts = [node.start.offset for node in pairs]
+        words = ((token.origin, index) for index, token in enumerate(self._tokens[low:high], low) if token.is_sure)
+        return sorted(word for word in words if ends[bisect_right(starts, word[0])] <= word[0])
+
+    def _nearest_word(self, node: _Node, words: list[tuple[float, int]], free: _FreeTokens) -> tuple[int, int]:
+        """Return the word from next to the pair: in a compound, two source words are one. Without any, an empty range.
+
+        `words` are those from outside all pairs; words from inside another pair are left to it.
+        """
+        middle = (node.start.offset + _end_offset(node)) / 2
+        while words:
+            place = bisect_left(words, (middle,))
+            before = bisect_left(words, (words[place - 1][0],)) if place else place
+            places = {min(before, len(words) - 1), min(place, len(words) - 1)}
+            nearest = min(places, key=lambda one: (abs(words[one][0] - middle), words[one][1]))
+            index = words.pop(nearest)[1]
+            if free.number_of(index) is not None:
+                return index, index + 1
+        where = self._boundary(node.start, free, free.low)
+        return where, where
+
+    def _boundary(self, mark: Mark, free: _FreeTokens, least: int) -> int:
         """Return the boundary between tokens that fewest tokens cross; of equal ones, the nearest by position."""
-        places = [place for low, high in free for place in range(low, high + 1) if place >= least]
         share = mark.offset / self._source_length if self._source_length else 0.0
-        wanted = share * len(self._tokens)
-        return min(places, key=lambda place: (self._crossings(mark, place), abs(place - wanted)), default=least)
+        crossings = self._crossings.of(mark.offset)[least : free.high + 1] + free.blocked[least - free.low :]
+        if not len(crossings):
+            return least
+        places = np.flatnonzero(crossings == crossings.min()) + least
+        return int(places[np.argmin(np.abs(places - share * len(self._tokens)))])
 
-    def _crossings(self, mark: Mark, place: int) -> int:
-        before = sum(token.origin >= mark.offset for token in self._tokens[:place])
-        return before + sum(UNKNOWN < token.origin < mark.offset for token in self._tokens[place:])
+
+class _Crossings:
+    """For each boundary between tokens, the number of tokens that a mark there has on the wrong side."""
+
+    def __init__(self, known: Sequence[tuple[float, int]], length: int) -> None:
+        self._known, self._done = known, 0
+        is_known = np.zeros(length + 1, dtype=np.int32)
+        is_known[[index + 1 for _, index in known]] = 1
+        self._counts = is_known.cumsum(dtype=np.int32)
+
+    def of(self, offset: int) -> Integers:
+        """Return the numbers for a mark at this place of the source, less a number that is the same for all boundaries.
+
+        They change little from one mark to the next.
+        """
+        done = bisect_left(self._known, (offset,))
+        for _, index in self._known[self._done : done]:
+            self._counts[index + 1 :] -= 2
+        for _, index in self._known[done : self._done]:
+            self._counts[index + 1 :] += 2
+        self._done = done
+        return self._counts
+
+
+class _FreeTokens:
+    """The tokens of a range that no pair has taken yet, as ranges without gaps."""
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low, self.high = low, high
+        self.blocked: Integers = np.zeros(high - low + 1, dtype=np.int32)
+        """A large number for each boundary inside a range that is taken."""
+        self._lows, self._highs = [low], [high]
+
+    def number_of(self, index: int) -> int | None:
+        """Return the low end of the free range with this token, None if it is not free."""
+        place = bisect_right(self._lows, index) - 1
+        return self._lows[place] if place >= 0 and index < self._highs[place] else None
+
+    def take(self, low: int, high: int) -> None:
+        """Take a range. An empty one divides the range that it is in."""
+        self.blocked[low + 1 - self.low : max(low + 1, high) - self.low] = _BLOCKED
+        place = bisect_right(self._lows, low) - 1
+        if place < 0 or high > self._highs[place]:
+            return  # an empty range between two that are taken
+        rest = [(self._lows[place], low), (high, self._highs[place])]
+        rest = [(start, end) for start, end in rest if start < end]
+        self._lows[place : place + 1] = [start for start, _ in rest]
+        self._highs[place : place + 1] = [end for _, end in rest]
+
+
+def _cost(token: TargetWord, sure: bool) -> int:
+    """Return what it costs to have a token from outside in the range of a pair."""
+    return _BRIDGE if token.origin == UNKNOWN or (sure and not token.is_sure) else _WORD
 
 
 def _end_offset(node: _Node) -> int:
     return node.end.offset if node.end else node.start.offset
 
 
-def _without(free: Sequence[tuple[int, int]], taken: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the free ranges that are left. An empty range at the edge stays, for marks between two pairs."""
-    for low, high in free:
-        if low <= taken[0] and taken[1] <= high:
-            yield low, taken[0]
-            yield taken[1], high
-        else:
-            yield low, high
+def _insertions(root: _Node, tokens: Sequence[TargetWord], length: int) -> Iterator[Insertion]:
+    waiting: list[_Node | Insertion] = [root]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Insertion):
+            yield one
+            continue
+        low, high = one.range
+        start = _offset_before(low, tokens, length) if low < high else _offset_at(one.start, low, tokens, length)
+        before, after = _spaces_around(one, low, len(tokens))
+        if one is not root:
+            raw = before + one.start.raw + ("" if one.end else after)
+            yield Insertion(start, raw, one.start.replaces_space)
+        if one.end and one is not root:
+            waiting.append(Insertion(tokens[high - 1].end if low < high else start, one.end.raw + after))
+        waiting += sorted(one.children, key=lambda child: child.range)[::-1]
 
 
-def _insertions(node: _Node, tokens: Sequence[TargetWord], length: int) -> Iterator[Insertion]:
-    for child in sorted(node.children, key=lambda one: one.range):
-        low, high = child.range
-        start = _offset_before(low, tokens, length) if low < high else _offset_at(child.start, low, tokens, length)
-        yield Insertion(start, child.start.raw, child.start.replaces_space)
-        yield from _insertions(child, tokens, length)
-        if child.end:
-            yield Insertion(tokens[high - 1].end if low < high else start, child.end.raw)
+def _spaces_around(node: _Node, boundary: int, number: int) -> tuple[str, str]:
+    """Return the spaces to add before and after a mark or an empty pair that stands alone in the source."""
+    if not node.start.stands_alone or not node.is_empty or not number:
+        return "", ""
+    return (" ", "") if boundary == number else ("", " ")
 
 
 def _offset_before(boundary: int, tokens: Sequence[TargetWord], length: int) -> int:
@@ -168,3 +278,18 @@ def _ordered(insertions: Iterator[Insertion]) -> list[Insertion]:
         offset = max(offset, one.offset)
         ordered.append(Insertion(offset, one.raw, one.replaces_space))
     return ordered
+
+
+def fill_lines(insertions: Sequence[Insertion], text: str) -> list[Insertion]:
+    """Move line breaks so that no line of a translation is empty, if it has enough words."""
+    breaks = [number for number, one in enumerate(insertions) if one.replaces_space and _LINE_END.search(one.raw)]
+    edges = [0, *(insertions[number].offset for number in breaks), len(text)]
+    gaps = [found.start() for found in _GAP.finditer(text)]
+    if all(text[start:end].strip() for start, end in pairwise(edges)) or len(gaps) < len(breaks):
+        return list(insertions)
+    moved, last = list(insertions), -1
+    for order, number in enumerate(breaks):
+        wanted = bisect_left(gaps, insertions[number].offset)
+        last = min(max(wanted, last + 1), len(gaps) - len(breaks) + order)
+        moved[number] = replace(insertions[number], offset=gaps[last])
+    return sorted(moved, key=lambda one: one.offset)

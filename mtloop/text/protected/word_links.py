@@ -37,7 +37,7 @@ def tokens_with_origins(source: str, target: str, align: Align | None) -> list[T
     marks. The others follow `align`, or without it their position in the sentence.
     """
     sources, targets = list(_TOKEN.finditer(source)), list(_TOKEN.finditer(target))
-    links = align(source, target) if align else ()
+    linked = _linked(targets, align(source, target) if align else ())
     anchors = _anchors(sources, targets)
     found = []
     for number, token in enumerate(targets):
@@ -48,7 +48,7 @@ def tokens_with_origins(source: str, target: str, align: Align | None) -> list[T
         elif align is None:
             origin = _proportional(number, sources, targets)
         else:
-            origin = _linked(token, links)
+            origin = linked[number]
         is_sure = _is_word(token[0]) and (align is not None or number in anchors)
         found.append(TargetWord(token.start(), token.end(), origin, is_sure))
     return found
@@ -67,11 +67,15 @@ def _is_word(token: str) -> bool:
     return token[0] == "%" or token[0].isalnum() or token[0] == "_"
 
 
-def _linked(token: re.Match[str], links: Sequence[Link]) -> float:
-    for start, end, source_start, source_end in links:
-        if start < token.end() and token.start() < end:
-            return _middle(source_start, source_end)
-    return UNKNOWN
+def _linked(tokens: Sequence[re.Match[str]], links: Sequence[Link]) -> list[float]:
+    """Return for each token the origin by the first link that overlaps it."""
+    origins, number = list[float](), 0
+    for token in tokens:
+        while number < len(links) and links[number][1] <= token.start():
+            number += 1
+        is_linked = number < len(links) and links[number][0] < token.end()
+        origins.append(_middle(*links[number][2:]) if is_linked else UNKNOWN)
+    return origins
 
 
 def _proportional(number: int, sources: Sequence[re.Match[str]], targets: Sequence[re.Match[str]]) -> float:

@@ -201,7 +201,8 @@ def test_what_the_template_lacks_stays_and_is_named(template) -> None:
     path = target_path(
         template, "de", '<resources><color name="x">#fff</color><string name="old">O</string></resources>'
     )
-    assert [note.endswith("stay as they are: old") for note in open_file(path, template=template).notes] == [True]
+    notes = open_file(path, template=template).notes
+    assert list(notes) == [f"1 key is not in {template} and is left as it is: old"]
     assert b'<color name="x">#fff</color><string name="old">O</string>' in filled(
         path, {"quit": "A"}, template=template
     )
@@ -340,6 +341,24 @@ def test_many_strings_and_a_long_one(tmp_path) -> None:
 def test_bad_files(content: bytes, message: str, template) -> None:
     with pytest.raises(InputError, match=message):
         open_file(target_path(template, "de", content), template=template)
+
+
+@pytest.mark.parametrize(
+    ("raw", "source", "new"),
+    [
+        ('<![CDATA[A <a href="x" class="big link">b</a>]]>', 'A <a href="x" class="big link">b</a>', "CDATA"),
+        ('&lt;font color="red">A&lt;/font>', '<font color="red">A</font>', '&lt;font color="red"&gt;A&lt;/font&gt;'),
+        ('<b>A</b> &lt;i id="1">', '<b>A</b> &lt;i id="1"&gt;', '<b>A</b> &lt;i id="1"&gt;'),
+    ],
+)
+def test_the_quotes_of_tags_stay(raw: str, source: str, new: str, tmp_path) -> None:
+    (tmp_path / "en.xml").write_text(f'<resources><string name="a">{raw}</string></resources>')
+    file = open_file(tmp_path / "de.xml", template=tmp_path / "en.xml")
+    assert file.units[0].source == source
+    written = file.filled({0: Filling(source)}).decode()
+    assert (raw if new == "CDATA" else new) in written
+    (tmp_path / "de.xml").write_text(written)
+    assert open_file(tmp_path / "de.xml", template=tmp_path / "en.xml").units[0].target == source
 
 
 def test_bad_texts(template) -> None:

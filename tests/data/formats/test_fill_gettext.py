@@ -138,6 +138,15 @@ def test_a_plural_is_approved_as_a_whole(write) -> None:
     assert b"fuzzy" not in file.filled({1: yes, 2: yes})
 
 
+def test_a_message_without_all_its_forms_is_fuzzy(write) -> None:
+    body = 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n'
+    file, yes = open_file(write("de.po", po(body))), Filling("x", approved=True)
+    assert file.filled({1: yes}) == po("#, fuzzy\n" + body.replace('""', '"x"', 1))
+    assert b"fuzzy" not in file.filled({1: yes, 2: yes})
+    half = open_file(write("half.po", po(body.replace('[0] ""', '[0] "c"'))))
+    assert b"fuzzy" not in half.filled({2: yes})
+
+
 def test_one_form_in_review_makes_the_message_fuzzy(write) -> None:
     body = 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "c"\nmsgstr[1] ""\n'
     file = open_file(write("de.po", po(body)))

@@ -168,7 +168,7 @@ def test_keys_that_the_template_lacks_stay_and_are_named(write) -> None:
     template = write("en.json", '{"a": "A", "m": {"b": "B"}}')
     path = write("de.json", '{"x": "X", "m": {"y": 1, "b": "b"}}')
     file = open_file(path, template=template)
-    assert list(file.notes) == [f"2 keys are not in {template} and stay as they are: x, m.y"]
+    assert list(file.notes) == [f"2 keys are not in {template} and are left as they are: x, m.y"]
     assert filled(path, {"a": "a"}, template=template) == b'{"a": "a", "x": "X", "m": {"y": 1, "b": "b"}}'
 
 

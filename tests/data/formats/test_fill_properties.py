@@ -189,6 +189,7 @@ def test_java_reads_the_same(encoding: str, write, tmp_path: Path) -> None:
     assert dict(pairs) == new
 
 
+@pytest.mark.slow
 def test_many_keys_and_a_long_text(write) -> None:
     template = write("m.properties", "".join(f"k{n}=Text {n}\n" for n in range(100_000)))
     path = write("m_de.properties", "".join(f"k{n}=Wort {n}\n" for n in range(0, 100_000, 2)))

@@ -112,6 +112,7 @@ def test_only_the_filled_cells_of_a_tsv_differ(rows, new, write) -> None:
     assert content.decode() == "source\ttarget\n" + "".join(expected)
 
 
+@pytest.mark.slow
 def test_many_rows_and_a_long_cell(write) -> None:
     path = write("a.csv", "source,target\n" + "".join(f"s{n},\n" for n in range(100_000)))
     file, long = open_file(path), "x, " * 17_000

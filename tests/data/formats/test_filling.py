@@ -92,3 +92,29 @@ def _large(suffix: str, size: int) -> str:
     empty = '<translation type="unfinished"></translation>'
     messages = (f"<message><source>{number}</source>{empty}</message>\n" for number in range(size))
     return f'<TS version="2.1"><context><name>A</name>{"".join(messages)}</context></TS>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.xlf", '<xliff version="1.2"><file source-language="en" target-language="de"><body/></file></xliff>'),
+        ("a.ts", '<TS language="de"><context><name>ä</name></context></TS>'),
+        (
+            "a.tmx",
+            '<tmx version="1.4"><header srclang="en"/><body><tu><tuv lang="en"><seg>a</seg></tuv></tu></body></tmx>',
+        ),
+    ],
+)
+def test_utf8_that_is_declared_as_something_else(name: str, content: str, write) -> None:
+    text = f'<?xml version="1.0" encoding="ISO-8859-1"?>\n<!-- ö -->\n{content}\n'
+    with pytest.raises(InputError, match=rf"{name}:2: the file declares iso8859-1, but its bytes are UTF-8"):
+        open_file(write(name, text.encode()), source_lang="en", target_lang="de")
+    open_file(write(name, text.encode("latin-1")), source_lang="en", target_lang="de")
+
+
+def test_a_template_and_columns_that_do_not_apply(write) -> None:
+    path = write("de.po", PO)
+    with pytest.raises(InputError, match=r"de\.po: has its own source texts; leave out --template"):
+        open_file(path, template=path.with_name("en.json"))
+    with pytest.raises(InputError, match=r"de\.po: is not a table; leave out --columns"):
+        open_file(path, columns={"source": "A"})

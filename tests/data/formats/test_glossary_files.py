@@ -49,11 +49,25 @@ def terms(path: Path, *languages: str) -> dict[str, tuple[str, ...]]:
         ("a.tsv", "Target\tNote\tSource\nLineal\t\truler\nListenfeld\tx\tlist box\n"),
         ("a.csv", 'en,de\nruler,Lineal\n"list box",Listenfeld\n'),
         ("a.csv", "de-DE,en-GB\nLineal,ruler\nListenfeld,list box\n"),
+        ("a.csv", "English,German\nruler,Lineal\nlist box,Listenfeld\n"),
+        ("a.csv", "Deutsch;English (US)\nLineal;ruler\nListenfeld;list box\n"),
+        ("a.csv", "word,translation\nruler,Lineal\nlist box,Listenfeld\n"),
+        ("a.csv", "Ziel;Quelle\nLineal;ruler\nListenfeld;list box\n"),
+        ("a.csv", "term;German\nruler;Lineal\nlist box;Listenfeld\n"),
+        ("a.csv", "ruler\tLineal\nlist box\tListenfeld\n"),
         ("a.tsv", "\ufeffruler\t Lineal\r\nlist  box\tListenfeld\r\n"),
     ],
 )
 def test_a_table_needs_no_header(name: str, text: str, tmp_path: Path) -> None:
     assert terms(write(tmp_path / name, text), "en", "de") == {"ruler": ("Lineal",), "list box": ("Listenfeld",)}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("German", "Deutsch"), ("word", "Wort"), ("translation", "Übersetzung")]
+)
+def test_terms_that_look_like_a_header(source: str, target: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"{source},{target}\nruler,Lineal\n")
+    assert terms(path, "en", "de") == {source: (target,), "ruler": ("Lineal",)}
 
 
 def test_the_header_gives_the_languages(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mtloop.core.errors import InputError
 from mtloop.data.formats.filling import open_file
-from mtloop.data.formats.monolingual import path_language
+from mtloop.data.formats.monolingual import is_named_translation, named_language, path_language
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,43 @@ from mtloop.data.formats.monolingual import path_language
 )
 def test_languages_of_paths(path: str, other: str, language: str) -> None:
     assert path_language(Path(path), Path(other)) == language
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [
+        ("locale/de/LC_MESSAGES/django.po", "de"),
+        ("locale/udm/LC_MESSAGES/docs/intro.po", "udm"),
+        ("po/de_AT.po", "de-AT"),
+        ("po/app-sr@latin.po", "sr-latin"),
+        ("app_fr.ts", "fr"),
+        ("messages.zh-Hans.xlf", "zh-Hans"),
+        ("in/my_app.po", ""),
+        ("src/main_mac.ts", ""),
+        ("app_in_out.po", ""),
+        ("django.po", ""),
+    ],
+)
+def test_languages_of_the_paths_of_bilingual_files(path: str, language: str) -> None:
+    assert named_language(Path(path)) == language
+
+
+@pytest.mark.parametrize(
+    ("path", "template", "expected"),
+    [
+        ("de.json", "en.json", True),
+        ("de.json", "messages.json", True),
+        ("de/translation.json", "en/translation.json", True),
+        ("messages_de_AT.properties", "messages_en.properties", True),
+        ("values-de/strings.xml", "values/strings.xml", True),
+        ("values-de/colors.xml", "values/strings.xml", False),
+        ("other/strings.xml", "values/strings.xml", False),
+        ("package.json", "en.json", False),
+        ("application.properties", "messages.properties", False),
+    ],
+)
+def test_names_of_translations(path: str, template: str, expected: bool) -> None:
+    assert is_named_translation(Path(path), Path(template)) == expected
 
 
 def test_what_the_user_says_goes_before_the_path(write, tmp_path) -> None:

@@ -117,6 +117,11 @@ def test_syntax_errors(text: str, line: int, message: str) -> None:
         (b'msgid "a"\nmsgstr "\0"\n', "de.po:2: NUL byte"),
         (b'msgid "a"\nmsgstr "\xff"\n', "de.po:2: invalid bytes for the charset utf-8"),
         ((HEADER % "EUC-JP").encode() + b'msgid "a"\nmsgstr "\xff"\n', "de.po:4: invalid bytes for the charset euc_jp"),
+        (
+            (HEADER % "ISO-8859-1").encode() + b'msgid "a"\nmsgstr ""\n"\xc3\xa4"\n',
+            "de.po:5: the file declares iso8859-1, but its bytes are UTF-8; correct the declaration",
+        ),
+        ((HEADER % "KOI8-R").encode() + 'msgid "a"\nmsgstr "я"\n'.encode(), "de.po:4: the file declares koi8-r, but"),
         ((HEADER % "no-such").encode(), "de.po: the header declares the unknown charset 'no-such'"),
         ((HEADER % "rot13").encode(), "de.po: the charset 'rot-13' is not supported"),
         ((HEADER % "UTF-7").encode() + b'msgid "+AGE-"\nmsgstr ""\n', "cannot be written back unchanged"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment, Truth
 from mtloop.data import check_corpus, read, stream
-from mtloop.data.formats.tmx import _elements
 from mtloop.data.languages import GENERAL, closeness
 
 INLINE = """<tu><tuv xml:lang="en"><seg>Press <bpt i="1" x="1">&lt;b&gt;</bpt><hi>Save</hi><ept i="1">&lt;/b&gt;</ept
@@ -230,7 +228,7 @@ def test_no_unit_is_lost_without_a_word(
 
 def test_units_with_one_side_are_counted_as_skipped(write) -> None:
     body = tu(en="Save.", de="Sichern.") + tu(en="Undo.", de=" ") + tu(en="", de="Weg.") + tu(en="Close.")
-    assert read(write("a.tmx", tmx(body))).skipped == {"untranslated": 1, "empty source": 1, "in other languages": 1}
+    assert read(write("a.tmx", tmx(body + tu(de="Zu.")))).skipped == {"untranslated": 2, "empty source": 2}
 
 
 def test_old_files_use_lang_instead_of_xml_lang(write) -> None:
@@ -284,19 +282,13 @@ def test_entities_are_refused(doctype: str, encoding: str, write) -> None:
         (b"Save.", ":1: not XML: syntax error"),
         (tmx()[:-8], ":1: not well-formed XML"),
         (tmx(tu(en="a", de="b") + "\n</tu>"), ":"),
-        (tmx("<a>" * 300 + "</a>" * 300), ":1: not well-formed XML: Excessive depth"),
+        (tmx("<a>" * 300 + "</a>" * 300), ":1: more than 200 elements inside each other"),
     ],
 )
 def test_refused(content: bytes, message: str, write) -> None:
     path = write("a.tmx", content)
     with pytest.raises(InputError, match=f"^{path}{message}"):
         read(path)
-
-
-def test_elements_already_read_are_freed(write) -> None:
-    path = write("a.tmx", tmx(tu(en="Save.", de="Sichern.") * 5000))
-    max_siblings = max(len(element.getparent()) for element in itertools.islice(_elements(path), 5000))
-    assert max_siblings < 5000 / 2  # the parser reads ahead by one chunk
 
 
 def test_a_stream_opens_and_closes_its_file(write, tmp_path: Path) -> None:
