@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,6 +14,7 @@ from mtloop.core.protocols import Metric
 from mtloop.core.types import Step
 from mtloop.metrics.adaptation import Recall, WordSet, parse_recall
 from mtloop.metrics.base import Additive
+from mtloop.metrics.collateral import Flips, LostChanges, NearTER
 from mtloop.metrics.curves import BlockWords
 from mtloop.metrics.effort import HTER, KSMR, WordPrediction
 from mtloop.metrics.given_scores import GivenScores
@@ -42,7 +43,8 @@ class MetricOptions:
     `source_language` is needed to count the words of a source text without spaces. Recall uses `stopwords`, `truecase`
     (training text of the truecaser), `seen` (text whose words are not counted) and `spm` (subword model). The OOV rate
     uses `vocabulary` (training text), regret uses `oracle`, and slopes use `block_words`, `resamples` and `seed`.
-    Metric terms uses `glossary`. `given` holds the metrics whose scores come from another program, by name.
+    Metric terms uses `glossary`. The metrics of collateral use `baseline`, the steps of a system that does not learn.
+    `given` holds the metrics whose scores come from another program, by name.
     """
 
     language: str | None = None
@@ -54,12 +56,18 @@ class MetricOptions:
     spm: Path | None = None
     vocabulary: Path | None = None
     oracle: Sequence[Step] | None = None
+    baseline: Sequence[Step] | None = None
     glossary: Glossary | None = None
     block_words: int = 1000
     resamples: int = 1000
     seed: int = 1
     given: Mapping[str, GivenScores] = field(default_factory=dict)
     _cache: dict[str, Metric] = field(default_factory=dict, repr=False)
+
+    def with_baseline(self, steps: Sequence[Step]) -> MetricOptions:
+        """Return these options with a baseline. Metrics that were made, and need no baseline, are not made again."""
+        kept = {name: metric for name, metric in self._cache.items() if name not in WITH_BASELINE}
+        return replace(self, baseline=steps, _cache=kept)
 
     @cached_property
     def tokeniser(self) -> str:
@@ -158,7 +166,13 @@ METRICS: dict[str, Callable[[MetricOptions], Metric]] = {
     "reward": lambda o: MeanReward(RewardBLEU(tokenize=o.tokeniser)),
     "terms": lambda o: GlossaryHits(_glossary(o)),
     "regret": lambda o: Regret(_oracle(o), RewardBLEU(tokenize=o.tokeniser)),
+    "near-better": lambda o: _near_ter(o, worse=False),
+    "near-worse": lambda o: _near_ter(o, worse=True),
+    "flips": lambda o: Flips(_baseline(o, "flips"), o.block_counting.source),
+    "lost-changes": lambda o: LostChanges(_baseline(o, "lost-changes"), o.block_counting.source),
 }
+COLLATERAL = ("near-better", "near-worse", "flips")  # computed by default where there is a baseline
+WITH_BASELINE = (*COLLATERAL, "lost-changes")
 PATTERNS = ("r0", "r1", "r01", "r2", "r3", "slope-u", "slope-ca", "slope-u-bleu", "slope-ca-chrf")
 """Examples of further names: any recall (r0, r1, ..., r1+2), and the slopes of any additive metric."""
 
@@ -195,6 +209,8 @@ def _make(name: str, options: MetricOptions) -> Metric:
 
 
 def _slope(model: str, metric_name: str, options: MetricOptions) -> Slope:
+    if metric_name in WITH_BASELINE:
+        raise InputError(f"a slope is fitted to errors; {metric_name} compares with a baseline; use slope-ca")
     metric = make_metric(metric_name, options)
     if isinstance(metric, Regret):
         raise InputError("a slope is fitted to errors above zero, but regret can be negative; use slope-ca-reward")
@@ -218,6 +234,17 @@ def _oracle(options: MetricOptions) -> Sequence[Step]:
     if options.oracle is None:
         raise InputError("regret needs --oracle TRACE, the run of a system trained on the references")
     return options.oracle
+
+
+def _baseline(options: MetricOptions, name: str) -> Sequence[Step]:
+    if options.baseline is None:
+        raise InputError(f"metric {name} needs --baseline FILE, the output of a system that does not learn")
+    return options.baseline
+
+
+def _near_ter(options: MetricOptions, *, worse: bool) -> NearTER:
+    baseline = _baseline(options, "near-worse" if worse else "near-better")
+    return NearTER(baseline, TER(options.word_tokeniser), worse=worse, tokeniser=options.block_counting.source)
 
 
 def _glossary(options: MetricOptions) -> Glossary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import parse_json
 from mtloop.core.types import JSON
 from mtloop.metrics.given_scores import as_score, check_name
 from mtloop.text.files import format_suffix, read_bytes, read_lines
@@ -57,7 +57,7 @@ def read_scores(path: Path, metric: str = "score") -> ScoreTable:
     """
     suffix = format_suffix(path)
     if suffix == ".json":
-        return _json_table(_parse_json(read_bytes(path).decode("utf-8", "replace"), path), metric, path)
+        return _json_table(_parse_json(read_bytes(path, b",[{").decode("utf-8", "replace"), path), metric, path)
     lines = read_lines(path)
     if suffix == ".jsonl":
         values = [_parse_json(line, path, number) for number, line in enumerate(lines, start=1)]
@@ -142,7 +142,7 @@ def _number(text: str, path: Path, line: int) -> float:
 
 def _parse_json(text: str, path: Path, line: int | None = None) -> JSON:
     try:
-        value: JSON = json.loads(text)
+        value: JSON = parse_json(text)
     except ValueError as error:
         raise InputError(f"not JSON: {one_line(error)}", path=path, line=line) from error
     return value

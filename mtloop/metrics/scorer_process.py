@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import parse_json
 from mtloop.core.plural import pluralise
 from mtloop.core.processes import last_error
 from mtloop.core.types import Step
@@ -85,7 +86,7 @@ class Scorer:
             reason = answers.reason_of_end()
             raise self._error(f"ended after {pluralise(number, 'answer')}, before {segment} ({reason})")
         try:
-            return as_score(segment_score(json.loads(line), self.metric))
+            return as_score(segment_score(parse_json(line), self.metric))
         except (ValueError, InputError):
             expected = 'expected a number or {"score": number}'
             raise self._error(f"answered {one_line(line)!r} to {segment}; {expected}") from None

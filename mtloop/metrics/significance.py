@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from mtloop.core.errors import InputError
 from mtloop.metrics.base import Additive, Array
 
+QUANTILE = 1.959963984540054  # of the normal distribution, for an interval of 95 %
 _CELLS = 10**7  # resamples times segments in one chunk: bounds the memory and does not change the result
 
 
@@ -26,6 +28,19 @@ class Comparison:
     def mark(self) -> str:
         """One, two or three stars for p < 0.05, 0.01, 0.001; empty otherwise."""
         return "*" * sum(self.p_value < limit for limit in (0.05, 0.01, 0.001))
+
+
+def wilson_interval(count: int, total: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson, 1927), which is right for few cases and near 0 and 1 too.
+
+    >>> low, high = wilson_interval(0, 120)
+    >>> round(low, 3), round(high, 3)
+    (0.0, 0.031)
+    """
+    share, width = count / total, QUANTILE**2 / total
+    middle = share + width / 2
+    spread = math.sqrt(width * (share * (1 - share) + width / 4))
+    return max(0.0, (middle - spread) / (1 + width)), min(1.0, (middle + spread) / (1 + width))
 
 
 def bootstrap(metric: Additive, rows: Array, resamples: int = 1000, seed: int = 1) -> tuple[float, float]:

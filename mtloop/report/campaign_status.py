@@ -8,7 +8,7 @@ from mtloop.core.plural import pluralise
 from mtloop.core.types import JSON
 from mtloop.report.stop_sentence import describe_stop
 from mtloop.report.table import Table
-from mtloop.selection.rating_campaign import CampaignStatus
+from mtloop.selection.campaign_state import CampaignStatus
 
 
 def status_table(status: CampaignStatus) -> Table:

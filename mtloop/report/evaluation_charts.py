@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mtloop.core.types import Score
 from mtloop.metrics.base import Additive, Array
+from mtloop.metrics.collateral import Collateral
 from mtloop.metrics.effort import crossover
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.slope import Fit, Slope, fit
@@ -46,6 +47,7 @@ def make_charts(evaluation: Evaluation, results: Sequence[SystemResult], figures
     """Return every chart that the metrics, the baseline and the length of the stream allow."""
     slopes = [metric for metric in shown_metrics(evaluation, results) if isinstance(metric, Slope)]
     compared = evaluation.additive if evaluation.baseline is not None else []
+    compared = [metric for metric in compared if not isinstance(metric, Collateral)]  # its curve is the difference
     return Charts(
         slopes=tuple(slope_chart(evaluation, slope, results) for slope in slopes),
         curves=tuple(learning_curve_chart(evaluation, metric) for metric in evaluation.additive),

@@ -155,13 +155,37 @@ class LearningCurves(Result):
         resamples, seed = self.evaluation.resamples, self.evaluation.seed
         return {m.name: randomisation(m, m.rows(final), m.rows(ada), resamples, seed) for m in self.metrics}
 
+    @cached_property
+    def forgetting(self) -> Table:
+        """Mean scores of the last thirds before learning, right after and at the end, and the backward transfer."""
+        rows = [row for system in self.reliability for row in self._forgetting_rows(system)]
+        return Table(
+            headers=["method", "metric", *SNAPSHOTS, "backward transfer", "95 %", "p"],
+            cells=[list(map(_cell, row.values())) for row in rows],
+            records=rows,
+            notes=[
+                "means over documents: baseline before learning, ada right after the document, final after all of them",
+                "backward transfer: final minus ada; above 0 is better for each metric; interval and p: all segments",
+            ],
+            text_columns=2,
+        )
+
+    def _forgetting_rows(self, system: str) -> Iterator[dict[str, JSON]]:
+        compared = self.compare_final_with_ada(system)
+        for metric in self.metrics:
+            scores = self.reliability[system].scores(metric)
+            means = {one: float(np.nanmean([getattr(score, one).value for score in scores])) for one in SNAPSHOTS}
+            row: dict[str, JSON] = {"method": system, "metric": title(metric.name), **means}
+            row["backward transfer"] = self.reliability[system].backward_transfer(metric)
+            row["interval"] = list(_better_is_positive(metric, compared[metric.name].interval))
+            yield row | {"p": compared[metric.name].p_value}
+
     def verdict(self, system: str) -> str:
         """Return the backward transfer: how much better `final` is than `ada` on average; below 0, it forgot."""
         parts, compared = [], self.compare_final_with_ada(system)
         for metric in self.metrics:
             comparison, transfer = compared[metric.name], self.reliability[system].backward_transfer(metric)
-            low, high = comparison.interval
-            low, high = (low, high) if metric.higher_is_better else (-high, -low)
+            low, high = _better_is_positive(metric, comparison.interval)
             p = f"p = {comparison.p_value:.3f}"
             parts.append(f"{title(metric.name)} {transfer:+.2f} (all segments: {low:+.2f} to {high:+.2f}, {p})")
         return f"backward transfer, mean over documents, above 0 is better: {'; '.join(parts)}"
@@ -169,6 +193,17 @@ class LearningCurves(Result):
     def text(self) -> str:
         """Return all tables as plain text."""
         return "\n\n".join(map(str, [self.table, *map(self.held_out_table, self.reliability)])) + "\n"
+
+
+def _better_is_positive(metric: Additive, interval: tuple[float, float]) -> tuple[float, float]:
+    low, high = interval
+    return (low, high) if metric.higher_is_better else (0.0 - high, 0.0 - low)  # no change is 0, not -0
+
+
+def _cell(value: JSON) -> str:
+    if isinstance(value, list):
+        return " to ".join(f"{bound:+.2f}" for bound in value)
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _held_out_chart(system: str, reliability: Reliability, metric: Additive) -> Chart:

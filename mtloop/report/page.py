@@ -13,10 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mtloop.core.types import JSON
+from mtloop.metrics.collateral import MIN_TER_CHANGE
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.report.chart_assets import chart_script, chart_style, report_asset
 from mtloop.report.drawing_data import drawing_data
 from mtloop.report.evaluation_charts import MAX_SHADED_SYSTEMS, Charts, style_numbers
+from mtloop.report.harmed_segments import harm_tables
 from mtloop.report.learning_curves import LearningCurves
 from mtloop.report.page_tables import page_scores, page_slopes, signatures
 from mtloop.report.segments import segment_data
@@ -54,6 +56,8 @@ class Page:
             "warnings": self.evaluation.warnings,
             "scores": page_scores(self.evaluation, self.results),
             "slopes": page_slopes(self.evaluation, self.results),
+            "harmed": harm_tables(self.evaluation),
+            "min_ter_change": f"{MIN_TER_CHANGE:g}",
             "short_stream": short_stream_note(self.evaluation, self.results),
             "paper_tables": self.learning_curves.text() if self.learning_curves else "",
             "versions": list(_versions()),

@@ -67,10 +67,10 @@ def _git(folder: Path, *arguments: str) -> str:
         return ""
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that change scores, where they are installed."""
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of Python and of packages (default: those that change scores), where they are installed."""
     found = {"Python": platform.python_version()}
-    for package in PACKAGES:
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -12,6 +12,7 @@ from typing import Any
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.types import JSON
 from mtloop.report.chart import Chart
 from mtloop.report.plain_data import (
@@ -103,7 +104,11 @@ class ResultFile:
     @classmethod
     def read(cls, path: str | Path) -> ResultFile:
         """Read a file. Raise InputError if it is not a result of this format."""
-        content = _read(Path(path))
+        with json_errors(path, f"a result of format {FORMAT}"):
+            return cls._from_json(_read(Path(path)))
+
+    @classmethod
+    def _from_json(cls, content: Mapping[str, Any]) -> ResultFile:
         data = tuple(DataFile(**one) for one in content["data"])
         provenance, commits = Provenance(**content["provenance"]), content.get("trace_commits", {})
         return cls(
@@ -148,7 +153,7 @@ def _commits_to_json(commits: Mapping[str, Sequence[str | None]], names: Mapping
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_bytes())
     except ValueError as error:
         raise InputError(f"is not JSON ({error}); expected a {FILE_NAME} of mtloop", path=path) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -7,9 +7,11 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
+from mtloop.metrics.collateral import Collateral
 from mtloop.metrics.evaluation import Evaluation, SystemResult
 from mtloop.metrics.titles import title
 from mtloop.report.short_streams import short_stream_note, shown_metrics, shown_results
@@ -35,7 +37,13 @@ def score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Tabl
 
 
 def relative_score_table(evaluation: Evaluation, results: Sequence[SystemResult]) -> Table:
-    """Return the baseline's scores and the other systems' differences in per cent of them (2019 paper, Table 5)."""
+    """Return the baseline's scores and the other systems' differences in per cent of them (2019 paper, Table 5).
+
+    The metrics of collateral are left out: the baseline's scores are 0.
+    """
+    evaluation = replace(evaluation, metrics=[one for one in evaluation.metrics if not isinstance(one, Collateral)])
+    names = {metric.name for metric in evaluation.metrics}
+    results = [result for result in results if result.score.name in names]
     (_, base), *others = _rows(evaluation, results).items()
     (first, shown_base), *shown = _rows(evaluation, shown_results(evaluation, results)).items()
     return Table(

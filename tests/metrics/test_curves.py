@@ -68,6 +68,7 @@ def test_blocks_are_split_by_source_words(lengths: list[int], words: int, ends: 
     assert curves.block_ends(make_steps(texts, texts, texts), words).tolist() == ends
 
 
+@pytest.mark.slow
 def test_all_curves_of_a_long_stream_take_seconds() -> None:
     steps = noisy_steps(2000)
     started = time.process_time()

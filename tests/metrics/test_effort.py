@@ -159,6 +159,7 @@ def test_a_long_text_is_split_without_losing_anything(hypothesis_words: int, tar
     assert len(pieces) == max(1, -(-target_words // 200))
 
 
+@pytest.mark.slow
 def test_a_very_long_line_takes_seconds() -> None:
     rng = random.Random(1)
     texts = [" ".join(rng.choices("abcdefgh", k=10_000)) for _ in range(2)]

@@ -6,15 +6,16 @@ import re
 from dataclasses import replace
 
 import pytest
+from helpers.collateral_samples import BASELINE, LEARNER
 from helpers.steps import make_steps
 
 from mtloop.core import InputError, UnknownName
 from mtloop.metrics.curves import block_ends
-from mtloop.metrics.registry import MetricOptions, make_metric
+from mtloop.metrics.registry import COLLATERAL, MetricOptions, make_metric
 
 
 def test_every_name_of_the_error_message_can_be_used() -> None:
-    options = MetricOptions(language="de")
+    options = MetricOptions(language="de", baseline=[])
     with pytest.raises(UnknownName) as error:
         make_metric("blue", options)
     names = re.sub(r".*known: (.*?);.*", r"\1", str(error.value)).split(", ")
@@ -64,3 +65,27 @@ def test_words_of_a_source_without_spaces_are_counted_by_its_tokeniser() -> None
     assert "block:14w[source:ja-mecab-" in make_metric("slope-ca", options).signature
     assert "tok:ja-mecab-" in make_metric("rr", options).signature
     assert "block:14w|" in make_metric("slope-ca", MetricOptions(block_words=14)).signature
+
+
+@pytest.mark.parametrize("name", COLLATERAL)
+def test_collateral_needs_a_baseline(name: str) -> None:
+    with pytest.raises(InputError, match=f"^metric {name} needs --baseline FILE, the output of a system that does not"):
+        make_metric(name, MetricOptions())
+    with pytest.raises(InputError, match=f"^a slope is fitted to errors; {name} compares with a baseline"):
+        make_metric(f"slope-ca-{name}", MetricOptions())
+
+
+def test_a_baseline_is_added_to_options() -> None:
+    options = MetricOptions()
+    bleu = make_metric("bleu", options)
+    for baseline, expected in ((BASELINE, 50.0), (LEARNER, 0.0)):
+        options = options.with_baseline(baseline)
+        assert make_metric("flips", options).score(LEARNER).value == expected
+        assert make_metric("bleu", options) is bleu
+
+
+def test_the_words_of_collateral_are_those_of_the_languages() -> None:
+    options = MetricOptions("ja", "zh", baseline=[])
+    signature = make_metric("near-worse", options).signature
+    assert signature.startswith("changed:1-2w[source:zh]|by:15|")
+    assert "tok:ja-mecab" in signature

@@ -11,7 +11,7 @@ from mtloop.core import InputError
 from mtloop.metrics.adaptation import Recall
 from mtloop.metrics.base import Additive
 from mtloop.metrics.quality import BLEU, SBLEU, TER
-from mtloop.metrics.significance import Comparison, bootstrap, paired_bootstrap, randomisation
+from mtloop.metrics.significance import Comparison, bootstrap, paired_bootstrap, randomisation, wilson_interval
 
 TESTS = pytest.mark.parametrize("test", [paired_bootstrap, randomisation])
 METRICS = pytest.mark.parametrize("metric", [BLEU(), TER(), SBLEU()], ids=lambda metric: metric.name)
@@ -103,3 +103,12 @@ def test_undefined_resamples_do_not_count(test: Callable[..., Comparison]) -> No
 def test_different_numbers_of_segments_are_refused(test: Callable[..., Comparison]) -> None:
     with pytest.raises(InputError, match="3 against 4"):
         test(TER(), np.ones((3, 2)), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "low", "high"),
+    [(8, 10, 0.4901625, 0.9433178), (0, 10, 0.0, 0.2775328), (10, 10, 0.7224672, 1.0)],
+)
+def test_wilsons_interval_is_that_of_r(count: int, total: int, low: float, high: float) -> None:
+    """The values are those of `prop.test(count, total, correct=FALSE)` in R."""
+    assert wilson_interval(count, total) == pytest.approx((low, high), abs=1e-7)

@@ -71,6 +71,7 @@ def assert_counts_equal(hypothesis: list[str], reference: list[str]) -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(words_of("abc", 9), words_of("abc", 9))
 def test_few_words_that_recur(hypothesis: list[str], reference: list[str]) -> None:
@@ -154,6 +155,7 @@ def alignments(cases: int) -> Iterator[Segment]:
         yield pieces(rng, reference, hyp_length), reference
 
 
+@pytest.mark.slow
 def test_alignments_that_the_beam_changes() -> None:
     changed = 0
     for hypothesis, reference in alignments(1500):
@@ -228,7 +230,7 @@ def set_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, int], 
 def test_low_limits(limit: str, smallest: int, set_limit: Callable[[str, int], None]) -> None:
     """With low limits on both sides, short segments reach them often."""
     rng = random.Random(limit)
-    for _ in range(1000):
+    for _ in range(400):
         set_limit(limit, rng.randrange(smallest, smallest + 6))
         reference = random_words(rng, rng.randrange(1, 24), rng.choice([3, 8, 40]))
         hypothesis = edited(rng, reference, rng.randrange(1, 8))

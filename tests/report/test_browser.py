@@ -185,6 +185,7 @@ def test_no_score_is_cut_off(width: int, new_page: NewPage, report: Path) -> Non
     assert overflow <= 0
 
 
+@pytest.mark.slow
 def test_a_report_on_twenty_thousand_segments_is_small_and_fast(new_page: NewPage, tmp_path: Path) -> None:
     triples = [(f"Open drawer number {i}.", f"Öffnen Fach {i}.", f"Öffnen Sie Schublade {i}.") for i in range(20_000)]
     systems = {"static": steps(triples), "adapting": steps([(a, c, c) for a, _, c in triples])}

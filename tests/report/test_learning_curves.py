@@ -52,6 +52,13 @@ def test_held_out_thirds_have_one_row_per_document(curves: LearningCurves) -> No
     assert curves.text().endswith("p = 1.000)\n")
 
 
+def test_forgetting_has_one_row_per_method_and_metric(curves: LearningCurves) -> None:
+    table = curves.forgetting
+    assert table.headers == ["method", "metric", "baseline", "ada", "final", "backward transfer", "95 %", "p"]
+    assert table.cells[0] == ["mine", "TER", "100.00", "0.00", "0.00", "0.00", "+0.00 to +0.00", "1.00"]
+    assert [(row["method"], row["metric"]) for row in table.records] == [("mine", "TER"), ("mine", "BLEU")]
+
+
 def test_a_plot_has_all_figures(curves: LearningCurves) -> None:
     names = [picture.chart.name for picture in curves.plot()]
     assert names[:2] == ["figure-1-ter", "figure-2-ter"]

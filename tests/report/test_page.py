@@ -373,6 +373,7 @@ def test_a_missing_extra_is_an_error_with_the_install_command(
         check(tmp_path / "report.html", ("png",))
 
 
+@pytest.mark.slow
 def test_a_report_on_two_thousand_segments_and_four_systems_is_under_2_mb(words: ContentWords, tmp_path: Path) -> None:
     draw = random.Random(1)
     vocabulary = ["".join(draw.choices(string.ascii_lowercase, k=draw.randint(2, 9))) for _ in range(4000)]

@@ -246,6 +246,7 @@ def test_one_single_point(mode: Mode, draw: Draw) -> None:
     assert values(page) == ["7.000"]
 
 
+@pytest.mark.slow
 def test_thirty_systems_can_be_read_on_any_screen(draw: Draw) -> None:
     names = [f"a-system-with-a-long-name-{number}" for number in range(30)]
     shown = chart(*(curve(name, [number, number + 1], number) for number, name in enumerate(names)))
