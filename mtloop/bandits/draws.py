@@ -6,6 +6,8 @@ from hashlib import blake2b
 
 from mtloop.core.types import JSON, Proposal
 
+DRAW_BY_ID = "draw_by_id"  # in the context of a segment: no other segment has its id, and its draw follows from the id
+
 
 def seed_from(*parts: JSON) -> int:
     """Return a seed that depends only on the parts (48 bits: small enough for JSON everywhere).

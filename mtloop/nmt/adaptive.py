@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -14,16 +14,21 @@ from torch import Tensor
 from mtloop.core.ranges import check_at_least
 from mtloop.core.types import JSON, Feedback, Learned, PostEdit, Proposal, Segment, SimilarCorrection, feedback_words
 from mtloop.nmt.batch_translation import BatchTranslation
+from mtloop.nmt.decoding.base_translations import BaseTranslations
+from mtloop.nmt.decoding.changed_words import ChangedWords
 from mtloop.nmt.decoding.copying import CopyModel
-from mtloop.nmt.decoding.memory import Memory, StoredSegment, attended_words
+from mtloop.nmt.decoding.memory import Memory, MemoryProcessor, StoredSegment, attended_words
 from mtloop.nmt.decoding.source_words import SourceWords
+from mtloop.nmt.decoding.term_places import PlacedTermProcessor, TermRewriter, missing_terms
 from mtloop.nmt.decoding.terms import TermModel
-from mtloop.nmt.decoding.word_alignment import align_words
-from mtloop.nmt.delta import Delta
+from mtloop.nmt.decoding.word_alignment import AttendedWord, align_words, attended_source
+from mtloop.nmt.decoding.word_origins import WordOrigin, word_origins
+from mtloop.nmt.delta import Delta, fitting
 from mtloop.nmt.engine.byte_spelling import ByteSpellingProcessor
 from mtloop.nmt.engine.lesson import Lesson, forward_pass
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.search import Hypothesis, LengthLimits, LogitsProcessor, beam, greedy
+from mtloop.nmt.engine.threads import one_thread
 from mtloop.nmt.last_encoding import LastEncoding
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 from mtloop.nmt.regularisation import Regularisation
@@ -34,6 +39,7 @@ from mtloop.text.protected.word_links import Link
 from mtloop.text.text_unit import Syntax, TextUnit
 
 MAX_SIMILAR_CORRECTIONS, MIN_SIMILARITY = 3, 0.2  # fewer shared words say little about a translation
+TERM_BEAM = 4  # hypotheses of a search that must write a term in its place
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
@@ -65,7 +71,7 @@ class AdaptiveNMT:
         copying: CopyModel | None = None,
         regularisation: Regularisation | None = None,
     ) -> None:
-        """`max_piece_tokens`: a source with more tokens is split between sentences and translated in pieces.
+        """`max_piece_tokens`: a longer sentence is split after a full stop inside it, and translated in pieces.
 
         `max_sentence_tokens`: a sentence with more tokens is split between words; pairs with more are not learned.
 
@@ -83,8 +89,11 @@ class AdaptiveNMT:
         weight = self.regularisation.weight_average
         self.average = WeightAverage(scope, weight) if weight else None
         self.terms: TermModel | None = None
+        self.word_origins_: list[WordOrigin] | None = None
+        self.repeats_exactly = True
+        """Whether a source that was confirmed before gets exactly its confirmed translation."""
         self.lessons_ = self.updates_ = 0
-        self._last = LastEncoding()
+        self._last, self._uses_memory = LastEncoding(), True
 
     @property
     def model(self) -> Marian:
@@ -105,6 +114,9 @@ class AdaptiveNMT:
         if prefix:
             text = unit.complete(prefix, self._complete, self.align)
             return Proposal(segment, text, system=self.method, prefix=prefix)
+        if (whole := self._known(segment.source)) is not None:
+            missed = self._missed_terms(segment.source, whole) if unit.is_protected else {}
+            return Proposal(segment, whole, system=self.method, memo={"memory": "exact"} | missed)
         known = {part: self._known(part) for part in unit.parts}
         found = {part: self.translate_sentence(part) if text is None else text for part, text in known.items()}
         return self._assembled(segment, unit, found, None not in known.values())
@@ -116,20 +128,40 @@ class AdaptiveNMT:
         open_parts = [part for part, text in known.items() if text is None]
         found = known | dict(zip(open_parts, self._translate_many(open_parts), strict=True))
         return [
-            self._assembled(segment, unit, found, all(known[part] is not None for part in unit.parts))
+            self.propose(segment)
+            if self._known(segment.source) is not None
+            else self._assembled(segment, unit, found, all(known[part] is not None for part in unit.parts))
             for segment, unit in zip(segments, units, strict=True)
         ]
 
+    def propose_best(self, segment: Segment, count: int) -> list[str]:
+        """Return up to `count` different translations, the best first: each part with its k-th best translation."""
+        unit = text_unit(segment)
+        before, self.beam_size = self.beam_size, max(count, self.beam_size)
+        try:
+            found = [[self.model.target.decode(one.ids) for one in self.search(part)] for part in unit.parts]
+        finally:
+            self.beam_size = before
+        ranked = [[texts[min(rank, len(texts) - 1)] for texts in found] for rank in range(count)]
+        best = [self.propose(segment).text, *(unit.assemble(texts, self.align).text for texts in ranked)]
+        return list(dict.fromkeys(best))[:count]
+
     def _known(self, sentence: str) -> str | None:
         """Return the newest confirmed translation of exactly this sentence, or None."""
-        return self.memory.exact_match(sentence) if self.memory else None
+        return self.memory.exact_match(sentence) if self.memory and self.repeats_exactly else None
 
     def _assembled(self, segment: Segment, unit: TextUnit, found: Mapping[str, str | None], exact: bool) -> Proposal:
         assembled = unit.assemble([found[part] or "" for part in unit.parts], self.align)
         memo: dict[str, JSON] = {"memory": "exact"} if exact and unit.parts else {}
         if assembled.repaired:
             memo["repaired"] = list(assembled.repaired)
+        memo |= self._missed_terms(segment.source, assembled.text)
         return Proposal(segment, assembled.text, system=self.method, memo=memo)
+
+    def _missed_terms(self, source: str, text: str) -> dict[str, JSON]:
+        """Return the terms of the glossary that a translation lacks, as a memo."""
+        missed = missing_terms(self.terms.glossary, source, text) if self.terms else []
+        return {"missed terms": [term.source for term in missed]} if missed else {}
 
     def _translate_many(self, sentences: Sequence[str]) -> list[str]:
         if self.beam_size > 1:
@@ -137,13 +169,48 @@ class AdaptiveNMT:
         translator: WeightAverage | Scope = self.average or self.scope
         pieces = [list(self.split_source(sentence)) for sentence in sentences]
         translate = BatchTranslation(translator.model, self.limits, translator.extra_bias, self._processors)
-        found = iter(translate(list(chain.from_iterable(pieces))))
-        return [" ".join(islice(found, len(group))) for group in pieces]
+        flat = list(chain.from_iterable(pieces))
+        found = iter([self._with_terms(piece, text) for piece, text in zip(flat, translate(flat), strict=True)])
+        texts = [" ".join(islice(found, len(group))) for group in pieces]
+        return [self._checked(sentence, text) for sentence, text in zip(sentences, texts, strict=True)]
 
     def translate_sentence(self, sentence: str) -> str:
         """Translate a sentence as the model sees it: with stand-ins, without tags."""
+        before, decoded = len(self.word_origins_ or ()), self._decode(sentence)
+        text = self._checked(sentence, decoded)
+        if text != decoded and self.word_origins_ is not None:
+            del self.word_origins_[before:]  # this translation does not come from the memory
+        return text
+
+    def explain_words(self, segment: Segment, prefix: str = "") -> tuple[Proposal, list[WordOrigin]]:
+        """Translate a segment, and return the words that the memory decided, with their lessons."""
+        self.word_origins_ = []
+        try:
+            return self.propose(segment, prefix), self.word_origins_
+        finally:
+            self.word_origins_ = None
+
+    def _decode(self, sentence: str) -> str:
         pieces = self.split_source(sentence)
-        return " ".join(self.model.target.decode(self.search(piece)[0].ids) for piece in pieces)
+        found = ((piece, self.model.target.decode(self.search(piece)[0].ids)) for piece in pieces)
+        return " ".join(self._with_terms(piece, text) for piece, text in found)
+
+    def _checked(self, sentence: str, text: str) -> str:
+        """Return the translation, or another one if it takes over that of a lesson with another meaning.
+
+        Then it is the translation without the memory, and if that is the same, the translation of the base model.
+        """
+        if self.memory is None or not self.memory.settings or not self.memory.settings.check_changed_words:
+            return text
+        base = BaseTranslations(self.base, self.limits, self.split_source)
+        if not base.takes_over(sentence, self.memory.sources_of(text)):
+            return text
+        self._uses_memory = False
+        try:
+            own = self._decode(sentence)
+        finally:
+            self._uses_memory = True
+        return own if own != text else base.translate(sentence)
 
     def _complete(self, sentence: str, prefix: str) -> str:
         """Translate a sentence whose translation begins with a prefix."""
@@ -166,8 +233,20 @@ class AdaptiveNMT:
         encoded = model.encode(ids) if self.average else self._last.encode(model, ids)
         processors = self._processors(ids)
         if self.beam_size == 1 or prefix:
-            return [greedy(model, encoded, self.limits, bias, prefix, scored=False, processors=processors)]
+            memory = next((one for one in processors if isinstance(one, MemoryProcessor)), None)
+            if memory is not None and self.word_origins_ is not None:
+                memory.votes = []
+            found = greedy(model, encoded, self.limits, bias, prefix, scored=False, processors=processors)
+            self._record_origins(found, memory)
+            return [found]
         return beam(model, encoded, self.beam_size, self.limits, bias, processors=processors)
+
+    def _record_origins(self, found: Hypothesis, memory: MemoryProcessor | None) -> None:
+        """Record which words the memory decided, if somebody wants to know."""
+        if memory is not None and memory.votes and self.memory is not None and self.word_origins_ is not None:
+            lessons = self.memory.lessons_of_rows(memory.rows)
+            ids = [token for token in found.ids if token != self.model.target.end]
+            self.word_origins_ += word_origins(ids, self.model.target.pieces, memory.votes, lessons)
 
     def _processors(self, ids: Sequence[int]) -> list[LogitsProcessor]:
         """Return the logits processors for this source."""
@@ -176,11 +255,39 @@ class AdaptiveNMT:
             return [spelling] if spelling else []
         words = SourceWords.of(ids, self.model.source)
         copying = self.copying.processor(words, self._spell, self.model.target.pieces) if self.copying else None
-        memory = self.memory.processor(words) if self.memory is not None else None
+        memory = self._memory_processor(ids, words)
         processors: list[LogitsProcessor] = [one for one in (copying, memory, spelling) if one is not None]
         draft = partial(self._draft, ids, processors)
         terms = self.terms.processor(words, self.model.target, draft) if self.terms else None
         return [*processors, terms] if terms else processors
+
+    def _with_terms(self, piece: str, text: str) -> str:
+        """Return a translation with the terms of the glossary that it lacks, in place of what stands for them."""
+        if self.terms is None or not missing_terms(self.terms.glossary, piece, text):
+            return text
+        speller, search = self.terms.spell_with(self.model.target), partial(self._search_with_term, piece)
+        with one_thread():
+            return TermRewriter(self.terms, speller, self._attend, search, self._score)(piece, text)
+
+    def _score(self, source: str, target: str) -> float:
+        return -self._forward_pass(self.model.source.encode(source), self.model.target.encode(target)).loss
+
+    def _attend(self, source: str, target: str) -> list[AttendedWord]:
+        encoded = self._last.encode(self.model, self.model.source.encode(source))
+        return attended_source(self.model, encoded, source, target)
+
+    def _search_with_term(self, piece: str, processor: PlacedTermProcessor) -> list[str]:
+        translator: WeightAverage | Scope = self.average or self.scope
+        ids = self.model.source.encode(piece)
+        found = beam(translator.model, ids, TERM_BEAM, self.limits, translator.extra_bias, processors=[processor])
+        return [self.model.target.decode(one.ids) for one in found]
+
+    def _memory_processor(self, ids: Sequence[int], words: SourceWords) -> MemoryProcessor | None:
+        if self.memory is None or not self._uses_memory:
+            return None
+        settings = self.memory.settings
+        changed = ChangedWords(self.base, ids, words) if settings and settings.check_changed_words else None
+        return self.memory.processor(words, self.model.target.end, changed.silent if changed else None)
 
     def _draft(self, ids: Sequence[int], processors: Sequence[LogitsProcessor]) -> str:
         """Return the translation without a glossary."""
@@ -193,7 +300,7 @@ class AdaptiveNMT:
         return self.model.target.encode(word)[:-1]
 
     def split_source(self, source: str, max_tokens: int = 0) -> Iterator[str]:
-        """Split a source into pieces of whole sentences, as many as fit in `max_tokens`, at least one.
+        """Split a longer source after full stops inside it, into as few pieces of at most `max_tokens` as it allows.
 
         `max_tokens` 0 means `max_piece_tokens`. A sentence of more than `max_sentence_tokens` is split between words.
         No text is lost.
@@ -235,14 +342,45 @@ class AdaptiveNMT:
             reason = f"learns from post-edits, not from {feedback_words(type(feedback))}"
             return Learned(rejected=reason if self.max_updates else None)
         self.lessons_ += 1
-        source, target = proposal.segment.source, feedback.text
+        if not self._reads:
+            return Learned()
+        try:
+            return self._learn_post_edit(proposal.segment, feedback.text)
+        except BaseException:  # a lesson that failed is not counted, and the next one takes its number
+            self.lessons_ -= 1
+            self.forget_in_memory(self.lessons_)
+            raise
+
+    @property
+    def _reads(self) -> bool:
+        """Whether something learns from a pair, so that it has to be read."""
+        learns_weights = bool(self.max_updates) and not isinstance(self.scope, Frozen)
+        return learns_weights or self.memory is not None or self.copying is not None
+
+    def _learn_post_edit(self, segment: Segment, target: str) -> Learned:
+        source = segment.source
         if (rejection := self.pair_filter(source, target)) is not None:
             return Learned(rejected=rejection)
-        pairs = text_unit(proposal.segment).lessons(target)
-        if not pairs:
-            return Learned(rejected="placeholders")
+        unit = text_unit(segment)
+        pairs = unit.lessons(target)
+        if not pairs:  # it leaves out a placeholder
+            is_known = self._remember_whole(source, target)
+            return Learned(info={"remembered": "whole"}) if is_known else Learned(rejected="placeholders")
         learned = [self._learn_sentence(*pair, part, part == len(pairs) - 1) for part, pair in enumerate(pairs)]
-        return learned[0] if len(learned) == 1 else join_learned(learned)
+        joined = learned[0] if len(learned) == 1 else join_learned(learned)
+        if unit.is_protected and joined.rejected is None:
+            self._remember_whole(source, target, part=len(pairs))
+        return joined
+
+    def _remember_whole(self, source: str, target: str, part: int = 0) -> bool:
+        """Remember a correction for exactly this source, as it is written; return False without a memory that votes.
+
+        Its sentences alone do not say where tags, line breaks and left-out placeholders belong.
+        """
+        if self.memory is None or self.memory.settings is None:
+            return False
+        self.memory.add(StoredSegment.without_states(self.lessons_ - 1, source, target, self.model.shape.width, part))
+        return True
 
     def _learn_sentence(self, source: str, target: str, part: int, is_last: bool) -> Learned:
         """Learn one sentence of a post-edit; after the last one, learn earlier pairs again."""
@@ -284,11 +422,17 @@ class AdaptiveNMT:
         """
         if self.memory is None:
             return None
-        text = " ".join(TextUnit.of(source).parts)
-        ids = self.model.source.encode(text)[:-1]  # without the end of the sentence, which all sources share
+        parts = TextUnit.of(source).parts
+        ids = self.model.source.encode(" ".join(parts))[:-1]  # without the end of the sentence, which all sources share
         words = [word for word in SourceWords.of(ids, self.model.source).texts if any(map(str.isalnum, word))]
-        found = islice(self.memory.most_similar(words), MAX_SIMILAR_CORRECTIONS)
-        return [SimilarCorrection(one.source, one.target, value) for one, value in found if value >= MIN_SIMILARITY]
+        whole = self.memory.newest(source)
+        exact = {one.key: (one, 1.0) for part in (source, *parts) if (one := self.memory.newest(part)) is not None}
+        near = {one.key: (one, value) for one, value in self.memory.most_similar(words) if value >= MIN_SIMILARITY}
+        found = list((exact | {key: one for key, one in near.items() if key not in exact}).values())
+        if whole is not None and not len(whole.tokens):  # the sentences of this lesson would say the same once more
+            found = [pair for pair in found if pair[0] is whole or pair[0].lesson != whole.lesson]
+        chosen = islice(found, MAX_SIMILAR_CORRECTIONS)
+        return [SimilarCorrection(one.source, one.target, value, one.lesson) for one, value in chosen]
 
     def forget(self, index: int) -> bool:
         """Undo one lesson (counted from 0); return False if it is not in the memory.
@@ -298,6 +442,16 @@ class AdaptiveNMT:
         if not isinstance(self.scope, Frozen) or self.memory is None or self.copying:
             return False
         return self.memory.forget(index)
+
+    def forget_in_memory(self, index: int) -> None:
+        """Drop a lesson (counted from 0) from the memory; all weights keep what they learned from it."""
+        if self.memory is not None:
+            self.memory.drop(index)
+
+    def limit_memory(self, lessons: Container[int] | None) -> None:
+        """Let exact matches and votes come from these lessons only (counted from 0); None: from all."""
+        if self.memory is not None:
+            self.memory.visible = lessons
 
     def learn_pair(self, source: list[int], target: list[int]) -> tuple[Learned, Lesson]:
         """Update until the target perplexity or the maximal number of updates; roll back harmful updates.
@@ -334,7 +488,7 @@ class AdaptiveNMT:
         """Learn a few earlier pairs again, with at most one update each; return the number of updates."""
         if self.memory is None or not len(self.memory):
             return 0
-        earlier = self.regularisation.sample_replay(self.lessons_, list(self.memory))
+        earlier = self.regularisation.sample_replay(self.lessons_, [one for one in self.memory if len(one.tokens)])
         return sum(self._replay_pair(one.source, one.target) for one in earlier)
 
     def _replay_pair(self, source: str, target: str) -> int:
@@ -378,15 +532,16 @@ class AdaptiveNMT:
         """Restore the learned state. Raise InputError if it was learned on another base or with another method."""
         delta.check(self.method, self.base.weights.fingerprint)
         others = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(("memory/", "average/"))}
-        self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in others})
-        if self.average:
-            self.average.restore(others)
-        if self.memory is not None:
-            self.memory.restore(others)
-        if self.copying:
-            self.copying.restore(delta.counters)
+        with fitting(delta, self.base.weights):
+            self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in others})
+            if self.average:
+                self.average.restore(others)
+            if self.memory is not None:
+                self.memory.restore(others)
+            if self.copying:
+                self.copying.restore(delta.counters)
+            self.lessons_, self.updates_ = delta.counters["lessons"], delta.counters["updates"]
         self._last.clear()
-        self.lessons_, self.updates_ = delta.counters["lessons"], delta.counters["updates"]
 
 
 def text_unit(segment: Segment) -> TextUnit:

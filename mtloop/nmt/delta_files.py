@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
+from mtloop.text.messages import first_words
 
 if TYPE_CHECKING:
     from mtloop.nmt.delta import Delta
@@ -38,8 +39,11 @@ def read_delta(path: Path) -> Delta:
     if not from_rewards:
         return delta
     weights = {name: tensor for name, tensor in delta.tensors.items() if not name.startswith(AUXILIARY_PREFIXES)}
-    counters = {"lessons": delta.counters["rewards"], "updates": delta.counters["updates"]}
-    return Delta(SCOPES[scope.rpartition(" of ")[2]], delta.base, weights, counters)
+    counters = {"lessons": delta.counters.get("rewards", 0), "updates": delta.counters["updates"]}
+    method = SCOPES.get(scope.rpartition(" of ")[2])
+    if method is None:
+        raise InputError(f"learned with method {first_words(delta.method)!r}, which is unknown here", path=path)
+    return Delta(method, delta.base, weights, counters)
 
 
 def apply_delta(learner: Learner, method: str, delta: Delta) -> None:

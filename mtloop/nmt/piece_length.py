@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-# A longer source is split between sentences: models trained on single sentences omit text after the first few ones.
+# A longer sentence is split after a full stop inside it: models trained on single sentences omit later ones.
 MAX_PIECE_TOKENS = 48

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.types import JSON
 from mtloop.smt.tokens import FirstWordTruecaser, SmtTokeniser
 
@@ -35,7 +36,7 @@ class SmtModelCard:
         if not folder.is_dir():
             raise InputError(f"not a folder with an SMT model; {TRAIN_HINT}", path=folder)
         try:
-            table = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+            table = parse_json((folder / CARD_FILE).read_bytes())
         except FileNotFoundError:
             raise InputError(f"no complete SMT model ({CARD_FILE} is missing); {TRAIN_HINT}", path=folder) from None
         except ValueError as error:
@@ -85,5 +86,6 @@ def write_tokeniser(folder: Path, tokeniser: SmtTokeniser) -> None:
 
 
 def read_tokeniser(folder: Path) -> SmtTokeniser:
-    table = json.loads((folder / TOKENISER_FILE).read_text(encoding="utf-8"))
-    return SmtTokeniser(FirstWordTruecaser(table["source"]), FirstWordTruecaser(table["target"]))
+    with json_errors(folder / TOKENISER_FILE, "a tokeniser"):
+        table = parse_json((folder / TOKENISER_FILE).read_bytes())
+        return SmtTokeniser(FirstWordTruecaser(table["source"]), FirstWordTruecaser(table["target"]))

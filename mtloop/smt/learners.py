@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.types import Feedback, Fields, Learned, PostEdit, Proposal, Segment, feedback_words
 from mtloop.smt.card import SmtModelCard, read_tokeniser
 from mtloop.smt.engine import Candidate, Thot
@@ -221,7 +222,9 @@ class SmtLearner:
 
     def load(self, folder: Path) -> None:
         """Load the learned pairs; raise InputError if they belong to another method or background model."""
-        state = json.loads((folder / LESSONS_FILE).read_text(encoding="utf-8"))
-        if (state["method"], state["fingerprint"]) != (self.method, self.fingerprint):
-            raise InputError(f"learned with method {state['method']}, or on another base model", path=folder)
-        self._system, self.pairs_ = None, [(source, target) for source, target in state["lessons"]]
+        with json_errors(folder / LESSONS_FILE, "a record of lessons"):
+            state = parse_json((folder / LESSONS_FILE).read_bytes())
+            if (state["method"], state["fingerprint"]) != (self.method, self.fingerprint):
+                raise InputError(f"learned with method {state['method']}, or on another base model", path=folder)
+            pairs = [(str(source), str(target)) for source, target in state["lessons"]]
+        self._system, self.pairs_ = None, pairs

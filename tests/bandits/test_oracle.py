@@ -44,6 +44,7 @@ def test_learner_contract(small: Marian) -> None:
     check_learner(lambda: oracle_with_references(small, epochs=1), SEGMENTS, lambda proposal: Reward(0.5))
 
 
+@pytest.mark.slow
 def test_an_oracle_gets_twice_the_reward_of_the_baseline(small: Marian) -> None:
     assert total_reward(oracle_with_references(small, epochs=12)) > 2 * total_reward(make_learner("baseline", small))
 

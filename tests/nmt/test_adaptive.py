@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from transformers import MarianMTModel
 
 from mtloop.checks.learner_contract import check_learner
-from mtloop.core import InputError, PostEdit, Proposal, Reward, Segment
+from mtloop.core import InputError, Learned, PostEdit, Proposal, Reward, Segment
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.decoding.memory import Memory, MemorySettings
@@ -50,6 +50,13 @@ def test_learner_contract(small: Marian, method: str) -> None:
     segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
     targets = dict(PAIRS)
     check_learner(lambda: learner(small, method), segments, lambda p: PostEdit(targets[p.segment.source]))
+
+
+def test_a_method_that_never_learns_reads_no_pair(small: Marian, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = make_learner("baseline", small)
+    monkeypatch.setattr(Marian, "decode", None)
+    learned = system.learn(Proposal(Segment("1", PAIRS[0][0]), ""), PostEdit(PAIRS[0][1]))
+    assert learned == Learned()
 
 
 def plain_updates(
@@ -370,8 +377,107 @@ def test_a_sentence_learned_in_a_paragraph_is_known_alone(small: Marian) -> None
     assert system.propose(Segment("2", "Close pane 2.")).text != "Bereich 2 schließen."
 
 
-def test_a_correction_without_the_placeholder_is_not_learned(small: Marian) -> None:
+def test_forgetting_a_lesson_forgets_the_sentences_after_a_rejected_one(small: Marian) -> None:
     system = remembering(small)
+    paragraph = "Open pane 2. " + "and on " * 200 + "now. Close pane 2."
+    target = "Bereich 2 öffnen. " + "und weiter " * 200 + "jetzt. Bereich 2 schließen."
+    system.learn(system.propose(Segment("1", paragraph)), PostEdit(target))
+    assert system.propose(Segment("2", "Close pane 2.")).text == "Bereich 2 schließen."
+    assert system.forget(0)
+    assert system.propose(Segment("2", "Close pane 2.")).text != "Bereich 2 schließen."
+    assert len(system.memory or ()) == 0
+
+
+def test_a_correction_without_the_placeholder_is_remembered_for_exactly_its_source(
+    small: Marian, tmp_path: Path
+) -> None:
+    system = remembering(small)
+    assert system.learn(system.propose(Segment("1", "Open %s.")), PostEdit("Öffnen.")).rejected is None
+    system.save(tmp_path)
+    restored = remembering(small)
+    restored.load(tmp_path)
+    for one in (system, restored):
+        assert one.propose(Segment("2", "Open %s.")).text == "Öffnen."
+        assert one.propose_many([Segment("2", "Open %s.")])[0].text == "Öffnen."
+        assert "{name}" in one.propose(Segment("3", "Open {name}.")).text
+    system.learn(system.propose(Segment("4", "Open %s.")), PostEdit("%s öffnen."))
+    assert system.propose(Segment("5", "Open %s.")).text == "%s öffnen."
+
+
+WRITTEN = [
+    ("Press <b>Start</b> to begin.", "Drücken Sie zum Beginnen <b>Start</b>.", "plain"),
+    ("Press <b>Start</b> to begin.", "Drücken Sie zum Beginnen <b>Start</b>.", "xml"),
+    ("Open %s. Then close %d.", "%s öffnen,\n dann %d schließen. ", "plain"),
+    ("Save &amp; close {name}.", "{name}&#160;sichern &amp; schließen.", "xml"),
+    ("One.\nTwo.\n", "Eins.\r\nZwei.", "plain"),
+]
+
+
+@pytest.mark.parametrize(("source", "target", "syntax"), WRITTEN)
+def test_a_repeat_is_translated_exactly_as_it_was_confirmed(
+    small: Marian, tmp_path: Path, source: str, target: str, syntax: str
+) -> None:
+    segment, system, restored = Segment("1", source, {"syntax": syntax}), remembering(small), remembering(small)
+    first = system.propose(segment).text
+    system.learn(Proposal(segment, ""), PostEdit(target))
+    system.save(tmp_path)
+    restored.load(tmp_path)
+    for one in (system, restored):
+        assert one.propose(segment).text == target
+        assert one.propose(segment).memo["memory"] == "exact"
+        assert [found.text for found in one.propose_many([segment, segment])] == [target] * 2
+        one.repeats_exactly = False
+        assert "memory" not in one.propose(segment).memo
+    assert [found.target for found in restored.similar_corrections(source) or ()] == [target]
+    restored.repeats_exactly = True
+    restored.forget_in_memory(0)
+    assert restored.propose(segment).text == first
+
+
+def test_the_newest_correction_of_a_source_with_tags_counts_and_can_be_forgotten(small: Marian) -> None:
+    system, segment = remembering(small), Segment("1", "Press <b>Start</b> to begin.")
+    targets = ["Zum Beginnen <b>Start</b> drücken.", "Drücken Sie zum Beginnen <b>Start</b>."]
+    for target in targets:
+        teach(system, segment.source, target)
+        assert system.propose(segment).text == target
+    assert system.forget(1)
+    assert system.propose(segment).text == targets[0]
+
+
+def test_a_lesson_that_fails_is_not_counted(small: Marian, monkeypatch: pytest.MonkeyPatch) -> None:
+    system, learn_sentence = remembering(small), AdaptiveNMT._learn_sentence
+
+    def fail(self: AdaptiveNMT, source: str, target: str, part: int, is_last: bool) -> Learned:
+        if is_last:
+            raise RuntimeError(source)
+        return learn_sentence(self, source, target, part, is_last)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AdaptiveNMT, "_learn_sentence", fail)
+        with pytest.raises(RuntimeError):
+            teach(system, "Open it. Close it.", "Öffnen. Schließen.")
+    assert (system.lessons_, len(system.memory or ())) == (0, 0)
+    teach(system, "Open it.", "Öffnen.")
+    assert [one.lesson for one in system.similar_corrections("Open it.") or ()] == [0]
+
+
+def test_whole_sources_change_no_votes(small: Marian) -> None:
+    """The memory weighs words by the number of its sentences; a whole source is none."""
+    memories = []
+    for source, target in (("Open it.", "Öffnen."), ("<b>Open it.</b>", "<b>Öffnen.</b>")):
+        system = remembering(small)
+        teach(system, source, target)
+        assert system.memory is not None
+        memories.append(system.memory)
+    plain, tagged = memories
+    assert (len(plain), len(tagged)) == (1, 2)
+    assert plain.sources_of("Öffnen.") == tagged.sources_of("Öffnen.") == ["Open it."]
+    found = [[value for _, value in one.most_similar(["open", "other", "it"])] for one in memories]
+    assert found[0] == found[1] != []
+
+
+def test_without_a_memory_a_correction_without_the_placeholder_is_rejected(small: Marian) -> None:
+    system = learner(small, "full")
     assert system.learn(system.propose(Segment("1", "Open %s.")), PostEdit("Öffnen.")).rejected == "placeholders"
 
 

@@ -46,6 +46,7 @@ def alone(model: Marian, texts: Sequence[str]) -> list[str]:
     return [model.target.decode(greedy(model, model.source.encode(text), LengthLimits()).ids) for text in texts]
 
 
+@pytest.mark.slow
 def test_translations_are_in_the_order_of_the_texts(embedded: Marian) -> None:
     texts = [*TEXTS, "", *reversed(TEXTS)]
     expected = alone(embedded, texts)

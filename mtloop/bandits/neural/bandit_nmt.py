@@ -17,7 +17,7 @@ from mtloop.bandits.neural.explorers import ExpectedLoss, Explorer, RewardedProp
 from mtloop.core.errors import InputError
 from mtloop.core.types import Feedback, Learned, Proposal, Reward, Segment
 from mtloop.nmt.adaptive import AdaptiveNMT, text_unit
-from mtloop.nmt.delta import Delta
+from mtloop.nmt.delta import Delta, fitting
 from mtloop.nmt.engine.marian import Encoded, Marian
 from mtloop.nmt.engine.search import LengthLimits
 from mtloop.nmt.last_encoding import LastEncoding
@@ -34,14 +34,14 @@ class BanditNMT:
     """A scope of a model that learns, and an explorer that chooses translations (see `explorers`).
 
     The memo of a proposal holds all that learning from its reward needs: tokens, temperature and the seed of the draw,
-    which depends on the seed of the run, the number of rewards so far and the source. So a late reward still applies to
-    its own proposal; its gradient is taken at the current weights. `Learned.rejected` gives the reason for a reward
-    that was not learned from:
+    which depends on the seed of the run, the number of rewards so far and the source (see `DrawLog`). So a late reward
+    still applies to its own proposal; its gradient is taken at the current weights. `Learned.rejected` gives the reason
+    for a reward that was not learned from:
 
         reward out of range   NaN, or outside 0 to 1
         unknown proposal      this learner did not draw it, or its text was changed
         rewarded before       only the first reward counts
-        not drawn             the source was empty, or split into pieces and translated without sampling
+        not drawn             the source was empty, or the sentence to sample was split into pieces
         not finite            the gradient was NaN or infinite
 
     A rejected reward does not change running mean, annealing or weights; only "not finite" counts for the first two.
@@ -70,7 +70,7 @@ class BanditNMT:
         self.scope, self.explorer, self.method = scope, explorer or ExpectedLoss(), method
         self.max_gradient_norm, self.clipping = max_gradient_norm, clipping
         self.annealing = annealing or Annealing()
-        self.draw_log_ = DrawLog(method, seed)
+        self.draw_log_ = DrawLog(method, seed, needs=self.explorer.memo_names)
         self.updates_ = 0
         self.limits, self.max_piece_tokens, self.whole_segments = LengthLimits(), max_piece_tokens, whole_segments
         self._last = LastEncoding()
@@ -166,12 +166,13 @@ class BanditNMT:
         """Restore a delta; raise InputError if it belongs to another base model or method."""
         delta.check(self._name(), self._base())
         own = {name: tensor for name, tensor in delta.tensors.items() if name.startswith(BANDIT_PREFIX)}
-        self._restore_explorer(own)
-        self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in own})
-        rewards = self.draw_log_.rewards_
-        rewards.total_ = float(own[f"{BANDIT_PREFIX}total"])
-        self.draw_log_.rewarded_ = set(own[f"{BANDIT_PREFIX}rewarded"].tolist())
-        rewards.count_, self.updates_ = delta.counters["rewards"], delta.counters["updates"]
+        with fitting(delta, base_of(self.scope).weights):
+            self._restore_explorer(own)
+            self.scope.restore({name: tensor for name, tensor in delta.tensors.items() if name not in own})
+            rewards = self.draw_log_.rewards_
+            rewards.total_ = float(own[f"{BANDIT_PREFIX}total"])
+            self.draw_log_.rewarded_ = set(own[f"{BANDIT_PREFIX}rewarded"].tolist())
+            rewards.count_, self.updates_ = delta.counters["rewards"], delta.counters["updates"]
         self._last.clear()
 
     def _restore_explorer(self, tensors: Mapping[str, Tensor]) -> None:

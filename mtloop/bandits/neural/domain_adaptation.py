@@ -14,6 +14,7 @@ from mtloop.bandits.draws import seed_from
 from mtloop.bandits.neural.data_selection import Words, cross_entropy_differences, words_of
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.protocols import Stateful
 from mtloop.core.types import Feedback, Learned, PostEdit, Preference, Proposal, Reward, Scores, Segment
 from mtloop.nmt.adaptive import AdaptiveNMT
@@ -78,11 +79,9 @@ class DomainAdaptation:
         write_text(folder / STATE, json.dumps(state, ensure_ascii=False))
 
     def load(self, folder: Path) -> None:
-        try:
-            state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        with json_errors(folder / STATE, f"a snapshot of {self.method}"):
+            state = parse_json((folder / STATE).read_bytes())
             fingerprint, seen = state["general_data"], list(state["seen"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"not a snapshot of {self.method}: {error}", path=folder / STATE) from error
         if fingerprint != self._fingerprint:
             raise InputError("was learned from other general data; give the same file", path=folder / STATE)
         self.learner.load(folder)

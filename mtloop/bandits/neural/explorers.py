@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -64,7 +64,12 @@ class RewardedProposal:
 
 
 class Explorer(Protocol):
-    """Chooses translations, and turns their rewards into lessons. Its tensors are its whole state."""
+    """Chooses translations, and turns their rewards into lessons. Its tensors are its whole state.
+
+    `memo_names` are the names in the memo of a proposal that `lesson` needs.
+    """
+
+    memo_names: ClassVar[Set[str]]
 
     def explore(
         self, scope: Scope, source: Encoded, limits: LengthLimits, seed: int, temperature: float
@@ -97,6 +102,7 @@ class ExpectedLoss:
     `kl_weight` is the weight of the KL divergence from the base model at the sampled tokens (0: off).
     """
 
+    memo_names: ClassVar[Set[str]] = frozenset({"tokens", "temperature"})
     baseline: Baseline = field(default_factory=NoBaseline)
     truncation: Truncation = NO_TRUNCATION
     exploration: float = 1.0

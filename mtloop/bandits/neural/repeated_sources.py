@@ -8,9 +8,10 @@ sentence is the same, and only the translation differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -106,6 +107,8 @@ class RepeatedSources:
     not follow the gradient of the expected reward: it makes a translation less likely if its reward is below the mean
     of this source's earlier rewards, and more likely if it is above.
     """
+
+    memo_names: ClassVar[Set[str]] = ExpectedLoss.memo_names
 
     def __init__(self, sampling: ExpectedLoss, accept_reward: float = 0.4, beam_size: int = 8) -> None:
         """`sampling` samples and makes all lessons; its baseline is used for new sources."""

@@ -7,8 +7,9 @@ weights, so only a small scope is perturbed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -30,6 +31,7 @@ class ZerothOrder:
     The temperature multiplies the scale, so annealing reduces both.
     """
 
+    memo_names: ClassVar[Set[str]] = frozenset({"perturbation_scale"})
     baseline: Baseline = field(default_factory=RunningMean)
     perturbation_scale: float = 0.1
 

@@ -105,7 +105,7 @@ class BanditSMT:
         seed: int = 1,
     ) -> None:
         self.engine, self.explorer, self.optimiser, self.method = engine, explorer, optimiser, method
-        self.draw_log_ = DrawLog(method, seed, RewardMean(control))
+        self.draw_log_ = DrawLog(method, seed, RewardMean(control), needs={"direction"})
         self.weights_ = vector_of(engine.weights)
 
     def propose(self, segment: Segment) -> Proposal:

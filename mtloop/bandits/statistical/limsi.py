@@ -60,7 +60,7 @@ class Limsi:
         self, engine: Thot, *, variant: Variant = "ucb1", ridge_penalty: float, nbest_size: int = 50, seed: int = 1
     ) -> None:
         self.engine, self.variant, self.nbest_size, self.method = engine, variant, nbest_size, f"limsi-{variant}"
-        self.draw_log_ = DrawLog(self.method, seed)
+        self.draw_log_ = DrawLog(self.method, seed, needs={"arm", "example"})
         seed_ranking = PRIOR_SCALE * vector_of(engine.weights)
         self.ridge_ = Ridge(np.concatenate([np.zeros(1 + len(FEATURES)), seed_ranking]), ridge_penalty)
         self.sums_, self.counts_ = np.zeros(len(ARMS)), np.zeros(len(ARMS))

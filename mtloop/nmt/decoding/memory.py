@@ -12,7 +12,8 @@ source word is compared, so the cost per token does not grow with the memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -24,13 +25,16 @@ from torch import Tensor
 from mtloop.core.errors import InputError
 from mtloop.core.ranges import check_above, check_at_least
 from mtloop.nmt.decoding.source_words import SourceWords
+from mtloop.nmt.decoding.word_origins import Vote
 from mtloop.nmt.engine.search import SearchState
 
 MAX_SEGMENTS_PER_WORD = 64  # a word in more segments is ignored in the similarity of segments
 MIN_ATTENTION = 1e-30  # added to attention weights, so that their logarithm is finite
 MIN_DELETED_ROWS = 4096  # with fewer deleted rows the store is not compacted
+MIN_END_PROBABILITY = 1e-3  # below it, the memory does not vote for the end of the sentence: text would be lost
 MIN_MEMORY_WEIGHT = 0.01  # votes with a smaller total weight are ignored
 Array: TypeAlias = npt.NDArray[np.float32]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 Key: TypeAlias = tuple[int, int]
 """The number of a lesson, and of a sentence in it."""
 
@@ -51,9 +55,18 @@ class StoredSegment:
     words: tuple[str, ...]
     part: int = 0
 
+    @classmethod
+    def without_states(cls, lesson: int, source: str, target: str, width: int, part: int = 0) -> StoredSegment:
+        """Return a segment that is an exact match only: it never votes."""
+        return cls(lesson, source, target, torch.empty(0, dtype=torch.long), torch.empty(0, width).half(), (), part)
+
     @property
     def key(self) -> Key:
         return self.lesson, self.part
+
+
+Silent: TypeAlias = Callable[[StoredSegment], "Flags | None"]
+"""Returns the tokens of a segment that do not vote; None if all do."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,8 @@ class MemorySettings:
     max_states_per_word: int = 32
     similar_segments: int = 16
     similarity_boost: float = 4.0
+    check_changed_words: bool = True
+    """Tokens that depend on words which a source does not have do not vote (see `changed_words`)."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_memory_weight < 1:
@@ -91,12 +106,17 @@ class Memory:
     def __init__(self, settings: MemorySettings | None) -> None:
         """With `settings` None the memory stores pairs and does not vote."""
         self.settings = settings
+        self.visible: Container[int] | None = None
+        """The lessons that exact matches and votes come from; None: all."""
         self._segments: dict[Key, StoredSegment] = {}
         self._first_rows: dict[Key, int] = {}  # the first row of each in the store
         self._rows_by_word: dict[str, list[int]] = {}  # word: rows of the store, oldest first
+        self._parts_by_lesson: dict[int, dict[int, None]] = {}  # not every sentence of a lesson is stored
         self._keys_by_source: dict[str, list[Key]] = {}
+        self._keys_by_target: dict[str, list[Key]] = {}
         self._keys_by_word: dict[str, dict[Key, None]] = {}  # word: sentences with it in the source, oldest first
         self._store, self._deleted_rows = StateStore(), 0
+        self._without_states = 0  # segments that are exact matches only
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -115,19 +135,29 @@ class Memory:
         first = self._store.append(one.keys, one.tokens)
         self._segments[one.key] = replace(one, keys=torch.empty(0))
         self._first_rows[one.key] = first
+        self._without_states += not len(one.tokens)
+        self._parts_by_lesson.setdefault(one.lesson, {})[one.part] = None
         for row, word in enumerate(one.words, start=first):
             self._rows_by_word.setdefault(word, []).append(row)
             self._keys_by_word.setdefault(word, {})[one.key] = None
         self._keys_by_source.setdefault(one.source, []).append(one.key)
+        self._keys_by_target.setdefault(one.target, []).append(one.key)
 
     def forget(self, lesson: int) -> bool:
-        """Delete all sentences of a lesson completely; return False if none is in the memory."""
-        parts = next((part for part in range(len(self._segments) + 1) if (lesson, part) not in self._segments), 0)
-        for part in range(parts):
+        """Delete a lesson so that nothing of it is left; return False if that is not possible, or it is not here."""
+        return self.drop(lesson)
+
+    def drop(self, lesson: int) -> bool:
+        """Delete all sentences of a lesson; return False if none is in the memory.
+
+        A memory that learns more than sentences from a lesson keeps the rest.
+        """
+        parts = list(self._parts_by_lesson.get(lesson, ()))
+        for part in parts:
             self._remove((lesson, part))
         if self._deleted_rows > max(len(self._store) // 2, MIN_DELETED_ROWS):
             self.restore(self.tensors())
-        return parts > 0
+        return bool(parts)
 
     def _remove(self, key: Key) -> None:
         one = self._segments.pop(key, None)
@@ -137,35 +167,56 @@ class Memory:
             self._rows_by_word[word].remove(row)
             self._keys_by_word[word].pop(key, None)
         self._keys_by_source[one.source].remove(key)
+        self._keys_by_target[one.target].remove(key)
+        self._parts_by_lesson[one.lesson].pop(one.part)
         self._deleted_rows += len(one.words)
+        self._without_states -= not len(one.tokens)
 
     def _clear(self) -> None:
         for index in (
             self._segments,
             self._first_rows,
+            self._parts_by_lesson,
             self._rows_by_word,
             self._keys_by_source,
+            self._keys_by_target,
             self._keys_by_word,
         ):
             index.clear()
-        self._store, self._deleted_rows = StateStore(), 0
+        self._store, self._deleted_rows, self._without_states = StateStore(), 0, 0
 
     def exact_match(self, source: str) -> str | None:
         """Return the newest confirmed translation of exactly this source, or None."""
-        keys = self._keys_by_source.get(source) if self.settings else None
-        return self._segments[keys[-1]].target if keys else None
+        found = self.newest(source)
+        return found.target if found is not None else None
+
+    def newest(self, source: str) -> StoredSegment | None:
+        """Return the newest segment with exactly this source, or None."""
+        keys = self._keys_by_source.get(source, ()) if self.settings else ()
+        return next((self._segments[key] for key in reversed(keys) if self._is_visible(key)), None)
+
+    def _is_visible(self, key: Key) -> bool:
+        return self.visible is None or key[0] in self.visible
 
     def translations(self, source: str) -> list[str]:
         """Return all confirmed translations of this source, oldest first; `exact_match` returns the last one."""
         return [self._segments[key].target for key in self._keys_by_source.get(source, [])]
+
+    def sources_of(self, target: str) -> list[str]:
+        """Return all sources whose confirmed translation is this text, oldest first, but those that never vote."""
+        found = [self._segments[key] for key in self._keys_by_target.get(target, []) if self._is_visible(key)]
+        return [one.source for one in found if len(one.tokens)]
 
     def most_similar(self, words: Iterable[str]) -> Iterator[tuple[StoredSegment, float]]:
         """Yield the stored segments most similar to a source with these words, with their similarity (0 to 1)."""
         for key, similarity in self._most_similar(dict.fromkeys(word.lower() for word in words)).items():
             yield self._segments[key], similarity
 
-    def processor(self, words: SourceWords) -> MemoryProcessor | None:
-        """Return the logits processor for one source, or None if none of its words is in the memory."""
+    def processor(self, words: SourceWords, end: int = -1, silent: Silent | None = None) -> MemoryProcessor | None:
+        """Return the logits processor for one source, or None if none of its words is in the memory.
+
+        `end` is the token that ends a sentence. `silent` is called for similar segments, the most similar first.
+        """
         if self.settings is None:
             return None
         texts = [text.lower() for text in words.texts]
@@ -182,7 +233,23 @@ class Memory:
         rows = [row for rows in found.values() for row in rows]
         similarity = np.array([value for rows in found.values() for value in rows.values()], np.float32)
         scales = self.settings.distance_scale * (1 + self.settings.similarity_boost * similarity**2)
-        return MemoryProcessor(membership, word_of_state, *self._store.take(rows), scales, self.settings)
+        partly = list(self._partly_silent(similarities, rows, silent)) if silent else []
+        states = self._store.take(rows)
+        return MemoryProcessor(membership, word_of_state, *states, scales, self.settings, partly, end, rows)
+
+    def lessons_of_rows(self, rows: Iterable[int]) -> list[int]:
+        """Return the lesson that each row of the store belongs to. Later segments have later rows."""
+        keys, first_rows = list(self._first_rows), list(self._first_rows.values())
+        return [keys[bisect_right(first_rows, row) - 1][0] for row in rows]
+
+    def _partly_silent(self, keys: Iterable[Key], rows: Sequence[int], silent: Silent) -> Iterator[PartlySilent]:
+        """Yield the segments with tokens that do not vote, if any of their states is compared."""
+        for key in keys:
+            if (flags := silent(self._segments[key])) is not None:
+                first = self._first_rows[key]
+                states = [state for state, row in enumerate(rows) if 0 <= row - first < len(flags)]
+                if states:
+                    yield PartlySilent(np.array(states), flags[[rows[state] - first for state in states]])
 
     def _rows_to_compare(self, words: Iterable[str], similarities: Mapping[Key, float]) -> dict[str, dict[int, float]]:
         """Return for each word the rows to compare, with the similarity of their segments.
@@ -196,10 +263,18 @@ class Memory:
             for row, word in enumerate(self._segments[key].words, start=self._first_rows[key]):
                 if word in found and len(found[word]) < limit:
                     found[word][row] = similarity
+        hidden = self._hidden_rows()
         for word, rows in found.items():
-            newest = [row for row in reversed(self._rows_by_word[word][-limit:]) if row not in rows]
+            known = self._rows_by_word[word]
+            visible = [row for row in known if row not in hidden] if hidden else known
+            newest = [row for row in reversed(visible[-limit:]) if row not in rows]
             rows.update(dict.fromkeys(newest[: limit - len(rows)], 0.0))
-        return found
+        return {word: rows for word, rows in found.items() if rows}
+
+    def _hidden_rows(self) -> set[int]:
+        """Return the rows of lessons that are not visible."""
+        hidden = [key for key in self._segments if not self._is_visible(key)] if self.visible is not None else []
+        return {self._first_rows[key] + number for key in hidden for number in range(len(self._segments[key].words))}
 
     def _most_similar(self, words: Collection[str]) -> dict[Key, float]:
         """Return the segments that share most with these words, most similar first, with their similarity (0 to 1).
@@ -207,13 +282,13 @@ class Memory:
         Rare words weigh more; words in more than MAX_SEGMENTS_PER_WORD segments are ignored.
         """
         scores: dict[Key, float] = {}
-        total = 0.0
+        total, segments = 0.0, len(self) - self._without_states
         for word in words:
             keys = self._keys_by_word.get(word, {})
             if len(keys) <= MAX_SEGMENTS_PER_WORD:
-                weight = math.log(1 + len(self) / max(1, len(keys)))
+                weight = math.log(1 + segments / max(1, len(keys)))
                 total += weight
-                for key in reversed(keys):
+                for key in filter(self._is_visible, reversed(keys)):
                     scores[key] = scores.get(key, 0.0) + weight
         count = self.settings.similar_segments if self.settings else 0
         nearest = sorted(scores, key=scores.__getitem__, reverse=True)[:count]  # at equal scores the newer comes first
@@ -247,7 +322,7 @@ class Memory:
         lengths = tensors["memory/lengths"].tolist()
         keys, tokens = (tensors[f"memory/{name}"].split(lengths) for name in ("keys", "tokens"))
         sources, targets, words = (_unpack(tensors, f"memory/{kind}") for kind in ("sources", "targets", "words"))
-        attended = [tuple(line.split("\n")) for line in words]
+        attended = [tuple(line.split("\n")) if line else () for line in words]
         lessons = tensors["memory/lessons"].tolist()
         parts = tensors["memory/parts"].tolist() if "memory/parts" in tensors else [0] * len(lessons)  # an older delta
         for values in zip(lessons, sources, targets, tokens, keys, attended, parts, strict=True):
@@ -266,7 +341,7 @@ class StateStore:
     def append(self, keys: Tensor, tokens: Tensor) -> int:
         """Append rows; return the index of the first one."""
         first, self._length = self._length, self._length + len(tokens)
-        if self._length > len(self.tokens):
+        if self._length > len(self.tokens) or not len(self.tokens):
             size = max(1024, 2 * self._length)
             self.keys = _grown(self.keys, torch.empty(size, keys.shape[1], dtype=torch.half), first)
             self.tokens = _grown(self.tokens, torch.empty(size, dtype=torch.long), first)
@@ -284,6 +359,23 @@ def _grown(old: Tensor, new: Tensor, length: int) -> Tensor:
     return new
 
 
+@dataclass(frozen=True, eq=False)
+class PartlySilent:
+    """A segment with tokens that do not vote: the indices of its compared states, and which of them are silent."""
+
+    states: npt.NDArray[np.int64]
+    is_silent: Flags
+
+    def now_silent(self, log_relevance: Array) -> npt.NDArray[np.int64]:
+        """Return the states that do not vote now: all, if the most relevant one is silent, else the silent ones.
+
+        If the segment's own answer is not to be used here, its other tokens belong to other places.
+        """
+        if self.is_silent[log_relevance[self.states].argmax()]:
+            return self.states
+        return self.states[self.is_silent]
+
+
 class MemoryProcessor:
     """The stored states for the words of one source; they vote on each next token.
 
@@ -298,15 +390,24 @@ class MemoryProcessor:
         tokens: Tensor,
         distance_scales: Array,
         settings: MemorySettings,
+        partly_silent: Sequence[PartlySilent] = (),
+        end: int = -1,
+        rows: Sequence[int] = (),
     ) -> None:
         """`membership` is 1 where a source piece belongs to a word: (pieces, words).
 
-        For each state, `word_of_state` is the index of its word, and `distance_scales` its distance scale.
+        For each state, `word_of_state` is the index of its word, and `distance_scales` its distance scale. `end` is the
+        token that ends a sentence.
         """
         self._membership, self._word_of_state = membership, np.array(word_of_state)
         self._distance_scales, self._settings = distance_scales, settings
         self._keys, self._tokens = keys.numpy(), tokens.numpy()
         self._squares = np.square(self._keys).mean(1)
+        self._partly_silent, self._end = partly_silent, end
+        self.rows = rows
+        """The row of each state in the store of the memory."""
+        self.votes: list[dict[int, Vote]] | None = None
+        """The votes for each step of a search without beams, if they are to be recorded: set it to a list."""
 
     @property
     def compared(self) -> int:
@@ -316,6 +417,8 @@ class MemoryProcessor:
     def __call__(self, state: SearchState, logits: Tensor) -> Tensor:
         """Mix the votes into the logits, in place; their softmax is the mixed distribution."""
         attention, states = state.attention.numpy() @ self._membership, state.decoder_states.numpy()
+        if self.votes is not None:
+            self.votes.append({})
         for row in range(len(states)):
             self._vote(attention[row], states[row], logits[row])
         return logits
@@ -324,6 +427,9 @@ class MemoryProcessor:
         distances = self._distances(state)
         log_attention = np.log(attention + MIN_ATTENTION)[self._word_of_state]
         log_relevance = log_attention - distances / self._distance_scales
+        for one in self._partly_silent:
+            silent = one.now_silent(log_relevance)
+            log_relevance[silent] = log_attention[silent] = -np.inf
         memory_weight = self._settings.max_memory_weight * math.exp(log_relevance.max())
         if memory_weight < MIN_MEMORY_WEIGHT:
             return
@@ -331,7 +437,21 @@ class MemoryProcessor:
         log_votes = log_attention[nearest] - distances[nearest] / self._settings.memory_temperature
         votes = np.exp(log_votes - log_votes.max())
         votes *= memory_weight / (1 - memory_weight) / votes.sum()
+        if self.votes is not None:
+            self._record(nearest, votes, logits)
         self._add_votes(self._tokens[nearest].tolist(), votes.tolist(), logits)
+
+    def _record(self, nearest: npt.NDArray[np.int64], votes: Array, logits: Tensor) -> None:
+        """Record the share of the memory in each token's probability, before the votes are added."""
+        assert self.votes is not None
+        values = logits.numpy()
+        total = _logsumexp(values)
+        tokens = self._tokens[nearest]
+        for token in set(tokens.tolist()):
+            of_token = tokens == token
+            vote, model = float(votes[of_token].sum()), math.exp(float(values[token]) - total)
+            strongest = int(nearest[of_token][votes[of_token].argmax()])
+            self.votes[-1][token] = Vote(vote / (vote + model) if vote else 0.0, strongest)
 
     def _distances(self, state: Array) -> Array:
         found: Array = self._keys @ (state * (-2 / len(state)))
@@ -352,6 +472,8 @@ class MemoryProcessor:
             sums[token] = sums.get(token, 0.0) + vote
         values = logits.numpy()
         total = _logsumexp(values)
+        if values[self._end] - total < math.log(MIN_END_PROBABILITY):
+            sums.pop(self._end, None)
         for token, vote in sums.items():
             if vote > 0:
                 values[token] = np.logaddexp(values[token], total + math.log(vote))

@@ -2,7 +2,7 @@
 
 The mechanism is that of copied words (`copying`). All forms of a term's translation get the same bonus, so the model
 chooses the form that fits the sentence. A term that was written as often as it occurs in the source gets no bonus any
-more. The sentence may not end before all terms are written.
+more. What is still missing at the end is put in its place by `term_places`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,15 @@ from mtloop.text.lemmas import Lemmas, lemmas_or_forms
 from mtloop.text.stopwords import StopWords, has_stopwords
 
 NOUNS_HAVE_CAPITALS = frozenset({"de", "lb"})
-FINAL_MARKS = frozenset(".!?:;…")
-FINAL_SHARE = 0.4  # of the attention on the end of the source: the decoder is about to end the sentence
 MAX_PHRASE_PIECES = 24
+MAX_FUNCTION_LETTERS = 3
+_GERMAN = (
+    "der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines dieser diese "
+    "dieses diesen diesem jeder jede jedes jeden jedem ihr ihre ihren ihrem ihrer ihres sein seine seinen seinem "
+    "seiner seines im ins am ans zum zur vom beim"
+)
+PREPOSITIONS = {"de": frozenset({"an", "auf", "bei", "für", "in", "mit", "von", "zu"})}
+FUNCTION_WORDS = {"de": frozenset(_GERMAN.split()) | PREPOSITIONS["de"]}
 
 
 @dataclass(frozen=True)
@@ -101,18 +107,18 @@ class TermModel:
         groups = group_matches(self.glossary.find(text))
         found = self.glossary.target_words(draft()) if groups else ()
         to_write = [
-            TermToWrite(term, self._phrases_of(term), tuple(_place(match, starts) for match in matches))
+            TermToWrite(term, self.phrases_of(term), tuple(_place(match, starts) for match in matches))
             for term, matches in groups.items()
             if self.glossary.count_in(term, found) < len(matches)
         ]
-        return TermProcessor(words, to_write, self, self._spell_with(target)) if to_write else None
+        return TermProcessor(words, to_write, self, self.spell_with(target)) if to_write else None
 
-    def _phrases_of(self, term: Term) -> tuple[TargetPhrase, ...]:
+    def phrases_of(self, term: Term) -> tuple[TargetPhrase, ...]:
         if term not in self._phrases:
             self._phrases[term] = tuple(TargetPhrase.of(target, self.glossary) for target in term.targets)
         return self._phrases[term]
 
-    def _spell_with(self, target: Vocabulary) -> TermSpeller:
+    def spell_with(self, target: Vocabulary) -> TermSpeller:
         if self._speller is None or self._speller.target is not target:
             self._speller = TermSpeller(target, self.glossary.target_lang)
         return self._speller
@@ -131,23 +137,43 @@ class TermSpeller:
         return torch.tensor([i for i, piece in enumerate(self.target.pieces) if piece[:1].isalnum()])
 
     @cached_property
-    def final_marks(self) -> Tensor:
-        """The ids of the end and of the punctuation marks at the end of a sentence."""
-        marks = [i for i, piece in enumerate(self.target.pieces) if piece and set(piece) <= FINAL_MARKS]
-        return torch.tensor([self.target.end, *marks])
+    def word_ends(self) -> list[int]:
+        """The ids of the tokens that may follow a complete word."""
+        special = {self.target.pad, self.target.unknown}
+        pieces = enumerate(self.target.pieces)
+        return [
+            i for i, piece in pieces if i not in special and not piece[:1].isalnum() and not piece.startswith("<0x")
+        ]
+
+    @cached_property
+    def stopwords(self) -> StopWords | frozenset[str]:
+        """Articles, prepositions and other function words."""
+        known = self.language and has_stopwords(self.language)
+        return StopWords.of_language(self.language) if known else frozenset()
 
     @cached_property
     def function_words(self) -> frozenset[int]:
-        """The ids of articles, prepositions and other stop words: they may stand before a term."""
-        if not self.language or not has_stopwords(self.language):
-            return frozenset()
-        words = StopWords.of_language(self.language)
-        return frozenset(i for i, piece in enumerate(self.target.pieces) if piece[:1] == SPACE and piece[1:] in words)
+        """The ids of stop words: they may stand before a term."""
+        pieces = enumerate(self.target.pieces)
+        return frozenset(i for i, piece in pieces if piece[:1] == SPACE and self.is_function_word(piece[1:]))
+
+    @cached_property
+    def prepositions(self) -> frozenset[int]:
+        """The ids of function words that another one may follow."""
+        known = PREPOSITIONS.get(language_of(self.language), frozenset[str]()) if self.language else ()
+        return frozenset(i for i in self.function_words if self.target.pieces[i][1:].casefold() in known)
+
+    def is_function_word(self, word: str) -> bool:
+        """Whether a word is an article, a preposition or the like. Lists of stop words also have "new" and "other"."""
+        known = FUNCTION_WORDS.get(language_of(self.language)) if self.language else None
+        if known is not None:
+            return word.casefold() in known
+        return 1 < len(word) <= MAX_FUNCTION_LETTERS and word in self.stopwords
 
     def starts_word(self, piece: int, ids: Sequence[int]) -> bool:
         """Whether a subword starts a word after these tokens, one that is no function word."""
         starts = self.target.pieces[piece].startswith(SPACE) or not ids or self.is_after_mark(ids)
-        return starts and piece not in self.function_words
+        return starts and self.target.pieces[piece].removeprefix(SPACE) not in self.stopwords
 
     def text(self, ids: Sequence[int]) -> str:
         return "".join(self.target.pieces[i] for i in ids).replace(SPACE, " ").removeprefix(" ")
@@ -172,7 +198,7 @@ class TermSpeller:
 
 @dataclass(frozen=True, eq=False)
 class TermProcessor:
-    """Adds bonuses for the terms of one source, and keeps the sentence open until all are written.
+    """Adds bonuses for the terms of one source.
 
     `started` maps the tokens of a hypothesis, up to the first subword of a term that got a bonus, to the phrases that
     begin so. Only these are continued: other words may begin with the same letters.
@@ -193,13 +219,10 @@ class TermProcessor:
     def _process(self, ids: tuple[int, ...], attention: Sequence[float], logits: Tensor) -> None:
         if self._continue(ids, logits):
             return
-        words, best = self.model.glossary.target_words(self.speller.text(ids)), int(logits.argmax())
-        pending = self._pending(words)
-        if pending and self._is_ending(best, attention):
-            self._force([one for one in pending if not _ends_compound(one.term, words)], ids, logits)
-        elif pending and self.speller.starts_word(best, ids):
-            for one in pending:
-                self._start(one, one.attention(attention), ids, logits)
+        if not self.speller.starts_word(int(logits.argmax()), ids):
+            return
+        for one in self._pending(self.model.glossary.target_words(self.speller.text(ids))):
+            self._start(one, one.attention(attention), ids, logits)
 
     def _pending(self, words: Sequence[str]) -> list[TermToWrite]:
         """Return the terms that were written less often than they occur in the source."""
@@ -231,35 +254,17 @@ class TermProcessor:
 
     def _start(self, one: TermToWrite, attention: float, ids: tuple[int, ...], logits: Tensor) -> None:
         if attention >= self.model.min_attention:
-            logits[self._first_pieces([one], ids)] += self.model.term_start_bonus * attention
+            logits[self._first_pieces(one, ids)] += self.model.term_start_bonus * attention
 
-    def _is_ending(self, best: int, attention: Sequence[float]) -> bool:
-        """Whether the model is about to end the sentence."""
-        if best == self.speller.target.end:
-            return True
-        return best in self.speller.final_marks and sum(attention[-2:]) >= FINAL_SHARE
-
-    def _force(self, pending: Sequence[TermToWrite], ids: tuple[int, ...], logits: Tensor) -> None:
-        """Allow no end before the term that the model finds most probable."""
-        if pieces := self._first_pieces(pending, ids):
-            logits[pieces] += float(logits.max() - logits[pieces].max()) + self.model.term_start_bonus
-            logits[self.speller.final_marks] = float("-inf")
-
-    def _first_pieces(self, pending: Sequence[TermToWrite], ids: tuple[int, ...]) -> list[int]:
-        """Return the first subwords of the terms, and remember that they are started if they are chosen."""
+    def _first_pieces(self, one: TermToWrite, ids: tuple[int, ...]) -> list[int]:
+        """Return the first subwords of a term, and remember that it is started if one of them is chosen."""
         after_mark, found = self.speller.is_after_mark(ids), set[int]()
-        for phrase in (phrase for one in pending for phrase in one.phrases):
+        for phrase in one.phrases:
             pieces = set(self.speller.first_pieces(phrase, after_mark))
             for piece in pieces:
                 self.started.setdefault((*ids, piece), []).append(phrase)
             found |= pieces
         return list(found)
-
-
-def _ends_compound(term: Term, words: Sequence[str]) -> bool:
-    """Whether a word ends with a translation of a term: `Standardbibliothek` with `Bibliothek`."""
-    targets = tuple(target.casefold() for target in term.targets)
-    return any(word.endswith(targets) for word in words)
 
 
 def _place(match: TermMatch, starts: Sequence[int]) -> tuple[int, int]:

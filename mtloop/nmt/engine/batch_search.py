@@ -7,7 +7,7 @@ that are finished are removed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from mtloop.nmt.engine.layers import ACTIVATIONS
 from mtloop.nmt.engine.marian import ATTENTION_LAYERS, Marian
-from mtloop.nmt.engine.search import INITIAL_CAPACITY, Affine, LengthLimits, LogitsProcessor, SearchState
+from mtloop.nmt.engine.search import INITIAL_CAPACITY, Affine, LengthLimits, LogitsProcessor, SearchState, decoding
 from mtloop.nmt.engine.weights import SOURCE, TARGET, Weights
 
 MAX_OPEN_SHARE = 0.9  # rows are removed when at most this share of them is open: removing copies the rest
@@ -40,8 +40,13 @@ class Norm:
 class FeedForward:
     """The last part of a layer: two linear layers, the residual connection and the normalisation."""
 
-    def __init__(self, model: Marian, prefix: str) -> None:
-        self.fc1, self.fc2 = (Affine.of(model.weights, f"{prefix}.{part}") for part in ("fc1", "fc2"))
+    def __init__(
+        self,
+        model: Marian,
+        prefix: str,
+        layer: Callable[[Weights, str], Callable[[Tensor], Tensor]] = Affine.of,
+    ) -> None:
+        self.fc1, self.fc2 = (layer(model.weights, f"{prefix}.{part}") for part in ("fc1", "fc2"))
         self.norm, self.activation = Norm.of(model.weights, f"{prefix}.final"), ACTIVATIONS[model.shape.activation]
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -91,13 +96,13 @@ class BatchDecoderLayer:
     def __init__(self, model: Marian, prefix: str, encoded: EncodedBatch) -> None:
         weights, self.heads = model.weights, model.shape.heads
         self.self_projection, self.self_output = (
-            Affine.of(weights, f"{prefix}.self_attn.{part}") for part in ("fused", "out_proj")
+            decoding(weights, f"{prefix}.self_attn.{part}") for part in ("fused", "out_proj")
         )
         self.cross_query, self.cross_output = (
-            Affine.of(weights, f"{prefix}.encoder_attn.{part}") for part in ("q_proj", "out_proj")
+            decoding(weights, f"{prefix}.encoder_attn.{part}") for part in ("q_proj", "out_proj")
         )
         self.self_norm, self.cross_norm = (Norm.of(weights, f"{prefix}.{part}_attn") for part in ("self", "encoder"))
-        self.feed_forward = FeedForward(model, prefix)
+        self.feed_forward = FeedForward(model, prefix, decoding)
         rows, length, width = encoded.states.shape
         fused = Affine.of(weights, f"{prefix}.encoder_attn.fused")(encoded.states.view(-1, width))
         key, value = fused.view(rows, length, 2, self.heads, -1).permute(2, 0, 3, 1, 4)

@@ -37,13 +37,12 @@ _ACTIVATION_GRADIENTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 def linear(x: Tensor, weights: Weights, prefix: str) -> tuple[Tensor, Backward]:
     """y = x W^T + b. The backward pass stores dY and X instead of multiplying them."""
     block, bias = f"{prefix}.weight", f"{prefix}.bias"
-    matrix = weights.block(block)
-    y = weights.correct_output(torch.addmm(weights.block(bias), x, matrix.t()), x, block)
+    y = weights.multiply(weights.block(bias), x, block)
 
     def backward(dy: Tensor, collector: GradientCollector) -> Tensor:
         collector.add_product(weights, block, dy, x)
         collector.set_bias(weights, bias, dy)
-        return weights.correct_gradient(dy @ matrix, dy, block)
+        return weights.multiply_back(dy, block)
 
     return y, backward
 

@@ -77,7 +77,7 @@ def forward_pass(
 ) -> Lesson:
     """Run a pair through the model. `error` is (p - one-hot target) / length."""
     decoded = model.decode(source if isinstance(source, Encoded) else model.encode(source), target)
-    log_probabilities = model.logits(decoded.states, extra_bias).log_softmax(-1)
+    log_probabilities = model.read_logits(decoded.states, extra_bias).log_softmax(-1)
     targets = torch.arange(len(target)), torch.tensor(target)
     loss = -float(log_probabilities[targets].mean())
     error = threshold(log_probabilities.exp_(), MIN_PROBABILITY, 0.0, inplace=True)

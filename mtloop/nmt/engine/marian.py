@@ -15,6 +15,8 @@ from mtloop.core.errors import InputError
 from mtloop.nmt.engine.dropout import Dropout, MaskFunction, identity
 from mtloop.nmt.engine.gradients import GradientCollector
 from mtloop.nmt.engine.layers import ACTIVATIONS, Backward, cross_attention, feed_forward, norm, self_attention
+from mtloop.nmt.engine.model_checks import check_shape, check_weights
+from mtloop.nmt.engine.precision import Precision, fastest_precision
 from mtloop.nmt.engine.vocabulary import Vocabulary, load_vocabularies
 from mtloop.nmt.engine.weights import LOGITS_BIAS, OUTPUT, SOURCE, TARGET, Shape, Weights, load_weights
 
@@ -70,10 +72,13 @@ class Marian:
         if not folder.is_dir():
             raise InputError("no such model folder", path=folder)
         shape = Shape.read(folder)
-        if shape.activation not in ACTIVATIONS:
-            raise InputError(f"unknown activation {shape.activation!r}", path=folder / "config.json")
+        check_shape(shape, folder / "config.json")
+        if not isinstance(shape.activation, str) or shape.activation not in ACTIVATIONS:
+            raise InputError(f"unknown activation {shape.activation!r:.40}", path=folder / "config.json")
         source, target = load_vocabularies(folder)
-        return cls(shape, source, target, load_weights(folder), folder)
+        weights = load_weights(folder)
+        check_weights(shape, weights, (source.largest_id, target.largest_id), folder)
+        return cls(shape, source, target, weights, folder)
 
     @property
     def fingerprint(self) -> str:
@@ -81,6 +86,13 @@ class Marian:
 
     def with_weights(self, weights: Weights) -> Marian:
         return Marian(self.shape, self.source, self.target, weights, self.folder)
+
+    def with_precision(self, precision: Precision) -> Marian:
+        """Return the same model with frozen matrices in this precision."""
+        chosen = fastest_precision() if precision == "auto" else precision
+        if chosen == "float32":
+            return self
+        return self.with_weights(self.weights.in_int8 if chosen == "int8" else self.weights.in_bfloat16)
 
     def with_dropout(self, rate: float, seed: int) -> Marian:
         """Return the same model with dropout; the same seed and the same sequence of passes give the same masks."""
@@ -176,15 +188,41 @@ class Marian:
         return (y, identity) if self.dropout is None else self.dropout(y)
 
     def logits(self, states: Tensor, extra_bias: Tensor | None = None) -> Tensor:
-        weights, bias = self.weights, self.weights[LOGITS_BIAS]
-        logits = torch.addmm(bias if extra_bias is None else bias + extra_bias, states, weights[OUTPUT].t())
+        bias = self.output_bias(extra_bias)
+        return self._with_offsets(torch.addmm(bias, states, self.weights[OUTPUT].t()), states)
+
+    def read_logits(self, states: Tensor, extra_bias: Tensor | None = None) -> Tensor:
+        """Return the logits of a given target, in the precision of reading: no token is chosen by them."""
+        logits = self.weights.multiply(self.output_bias(extra_bias), states, self._output)
+        return self.weights.rows[OUTPUT].add_logits(logits, states) if OUTPUT in self.weights.rows else logits
+
+    @property
+    def _output(self) -> str:
+        return self.weights.canonical_name(OUTPUT)
+
+    def output_bias(self, extra_bias: Tensor | None) -> Tensor:
+        bias = self.weights[LOGITS_BIAS]
+        return bias if extra_bias is None else bias + extra_bias
+
+    def _with_offsets(self, logits: Tensor, states: Tensor) -> Tensor:
+        """Add what is not in the output matrix yet: pending updates, and a user's own rows."""
+        weights = self.weights
         logits = weights.correct_output(logits, states, weights.canonical_name(OUTPUT))
         return weights.rows[OUTPUT].add_logits(logits, states) if OUTPUT in weights.rows else logits
+
+    def best_token(self, states: Tensor, bias: Tensor) -> int:
+        """Return the most probable token after one state; `bias` is the whole output bias."""
+        screen = self.weights.output_screen()
+        best = None if screen is None else screen.best(states[0], bias)
+        if best is None:
+            logits = torch.addmm(bias, states, self.weights[OUTPUT].t())
+            best = int(self._with_offsets(logits, states)[0].numpy().argmax())
+        return best
 
     def states_gradient(self, error: Tensor) -> Tensor:
         """Return the gradient with respect to the decoder states, from that with respect to the logits."""
         weights = self.weights
-        gradient = weights.correct_gradient(error @ weights[OUTPUT], error, weights.canonical_name(OUTPUT))
+        gradient = weights.multiply_back(error, self._output)
         rows = weights.rows.get(OUTPUT)
         return gradient if rows is None or not len(rows) else gradient.addmm_(error[:, rows.ids], rows.values)
 

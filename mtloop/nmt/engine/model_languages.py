@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from mtloop.core.json_files import parse_json
 
 FILES = ("tokenizer_config.json", "config.json")
 FIELDS = ("source_lang", "target_lang")
@@ -20,7 +21,7 @@ def model_languages(folder: Path) -> tuple[str, str]:
 def _read(path: Path) -> dict[str, Any]:
     """The JSON object in a file; empty if it cannot be read. Loading the model reports a damaged file."""
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = parse_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return table if isinstance(table, dict) else {}

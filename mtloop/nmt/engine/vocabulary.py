@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import parse_json
 from mtloop.text.reversible import detokenise, has_joiners, tokenise_reversibly
 
 SPACE = "▁"  # SentencePiece's word boundary
@@ -50,10 +50,14 @@ class Vocabulary:
         """Whether the subwords are whole words and punctuation marks."""
         return has_joiners(self._ids)
 
+    @property
+    def largest_id(self) -> int:
+        return max(self._ids.values())
+
     @cached_property
     def pieces(self) -> list[str]:
         """The subword of every id, as a list."""
-        pieces = [""] * (max(self._ids.values()) + 1)
+        pieces = [""] * (self.largest_id + 1)
         for piece, i in self._ids.items():
             pieces[i] = piece
         return pieces
@@ -85,15 +89,15 @@ def _load_spm(path: Path) -> Any:
         raise InputError("a Marian model needs this SentencePiece file; it is missing or empty", path=path)
     try:
         return sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         raise InputError("not a SentencePiece model", path=path) from error
 
 
 def _load_table(path: Path) -> dict[str, int]:
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise InputError(f"a Marian model needs this vocabulary: {error}", path=path) from error
-    if not isinstance(table, dict) or not table:
+    if not isinstance(table, dict) or not table or not all(type(id) is int and id >= 0 for id in table.values()):
         raise InputError("expected a JSON object of subwords and ids", path=path)
     return table

@@ -7,7 +7,6 @@ multiplies once where Hugging Face multiplies three times. Under their own names
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,9 @@ import torch
 from torch import Tensor
 
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import parse_json
+from mtloop.nmt.engine.output_screen import OutputScreen, OutputScreens
+from mtloop.nmt.engine.precision import ReducedBlocks, RoundedMatrix, reduced_product
 from mtloop.nmt.engine.sparse_rows import SparseRows
 
 SOURCE, TARGET, OUTPUT = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"
@@ -42,7 +44,7 @@ class Shape:
     @classmethod
     def read(cls, folder: Path) -> Shape:
         try:
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            config = parse_json((folder / "config.json").read_bytes())
             return cls(
                 width=config["d_model"],
                 heads=config["encoder_attention_heads"],
@@ -56,7 +58,7 @@ class Shape:
             )
         except FileNotFoundError:
             raise InputError("holds no Marian model: there is no config.json", path=folder) from None
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"not the configuration of a Marian model: {error}", path=folder / "config.json"
             ) from error
@@ -70,9 +72,16 @@ class Weights(Mapping[str, Tensor]):
         blocks: Mapping[str, Tensor],
         parts: Mapping[str, tuple[str, int, int]],
         rows: Mapping[str, SparseRows] | None = None,
+        screens: OutputScreens | None = None,
+        reduced: ReducedBlocks | None = None,
     ) -> None:
-        """`rows` are offsets that are added to the embedding tables wherever these are read."""
+        """`rows` are offsets that are added to the embedding tables wherever these are read.
+
+        `screens` are shared by weights with the same output matrix. Pairs are read with the `reduced` blocks of the
+        base, except for those that were copied.
+        """
         self._blocks, self._parts, self.rows = dict(blocks), parts, rows or {}
+        self._screens, self._reduced = screens or OutputScreens(), reduced
         self.pending: dict[str, tuple[Tensor, Tensor]] = {}
 
     def __getitem__(self, name: str) -> Tensor:
@@ -98,6 +107,23 @@ class Weights(Mapping[str, Tensor]):
     def members(self, block: str) -> list[tuple[str, int, int]]:
         """Return the tensors in a block, each with its first row and the row after its last."""
         return self._members.get(block) or [(block, 0, len(self._blocks[block]))]
+
+    def multiply(self, bias: Tensor, x: Tensor, block: str) -> Tensor:
+        """Return x W^T + bias, with pending updates, to read a pair."""
+        matrix = self._blocks[block]
+        reduced = self._reduced.of(block, matrix, len(x)) if self._reduced else None
+        y = torch.addmm(bias, x, matrix.t()) if reduced is None else reduced_product(x, reduced.t()).add_(bias)
+        return self.correct_output(y, x, block)
+
+    def rounded(self, block: str) -> RoundedMatrix | None:
+        """Return a frozen block in int8, if that is how it decodes."""
+        return self._reduced.rounded(block, self._blocks[block]) if self._reduced else None
+
+    def multiply_back(self, dy: Tensor, block: str) -> Tensor:
+        """Return dY W of the backward pass, with pending updates."""
+        matrix = self._blocks[block]
+        reduced = self._reduced.of(block, matrix, len(dy)) if self._reduced else None
+        return self.correct_gradient(dy @ matrix if reduced is None else reduced_product(dy, reduced), dy, block)
 
     def add_pending(self, block: str, left: Tensor, right: Tensor) -> None:
         """Store the update block -= left^T right until `apply_pending`.
@@ -142,11 +168,28 @@ class Weights(Mapping[str, Tensor]):
         for one, other in ((SOURCE, TARGET), (TARGET, OUTPUT)):
             if self._blocks[one] is self._blocks[other]:  # tied matrices stay tied
                 blocks[other] = blocks[one]
-        return Weights(blocks, self._parts, self.rows)
+        is_shared = blocks[OUTPUT] is self._blocks[OUTPUT]
+        return Weights(blocks, self._parts, self.rows, self._screens if is_shared else None, self._reduced)
 
     def with_rows(self, rows: Mapping[str, SparseRows]) -> Weights:
         """Return the same weights with offsets for some rows of the embedding tables."""
-        return Weights(self._blocks, self._parts, rows)
+        return Weights(self._blocks, self._parts, rows, self._screens, self._reduced)
+
+    @cached_property
+    def in_bfloat16(self) -> Weights:
+        """The same weights, which read pairs in bfloat16. Learners of one base share them."""
+        return Weights(self._blocks, self._parts, self.rows, self._screens, ReducedBlocks(self._blocks))
+
+    @cached_property
+    def in_int8(self) -> Weights:
+        """The same weights, which read pairs in bfloat16 and decode in int8."""
+        return Weights(self._blocks, self._parts, self.rows, self._screens, ReducedBlocks(self._blocks, True))
+
+    def output_screen(self) -> OutputScreen | None:
+        """Return the output matrix in int8; None if it is not worth making, or does not make the logits alone."""
+        if OUTPUT in self.rows or self.canonical_name(OUTPUT) in self.pending:
+            return None
+        return self._screens.of(self._blocks[OUTPUT])
 
     def canonical_name(self, name: str) -> str:
         """Return the name under which updates of an embedding table are stored.
@@ -168,7 +211,11 @@ class Weights(Mapping[str, Tensor]):
 def load_weights(folder: Path) -> Weights:
     """Read model.safetensors, or its shards, as float32."""
     tensors = {name: tensor.float() for path in _weight_files(folder) for name, tensor in _read(path).items()}
-    return fuse(_add_tied_names(tensors, folder))
+    named = _add_tied_names(tensors, folder)
+    try:
+        return fuse(named)
+    except (LookupError, RuntimeError, TypeError) as error:
+        raise InputError(f"holds no complete Marian model: {error}", path=folder) from error
 
 
 def fuse(tensors: Mapping[str, Tensor]) -> Weights:
@@ -241,5 +288,5 @@ def _read(path: Path) -> dict[str, Tensor]:
 
     try:
         return load_file(path)
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, ValueError, LookupError) as error:
         raise InputError(f"not a safetensors file: {error}", path=path) from error

@@ -14,6 +14,7 @@ from safetensors.torch import save
 
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.nmt.training.recipe import check_unchanged
 
 
@@ -44,5 +45,6 @@ def read(path: Path, identity: Mapping[str, Any]) -> tuple[TrainingState, dict[s
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     except (SafetensorError, OSError) as error:
         raise InputError(f"not a checkpoint ({error}); remove it to start from scratch", path=path) from error
-    check_unchanged(json.loads(metadata["identity"]), identity, path)
-    return TrainingState(**json.loads(metadata["place"])), tensors
+    with json_errors(path, "a checkpoint"):
+        check_unchanged(parse_json(metadata["identity"]), identity, path)
+        return TrainingState(**parse_json(metadata["place"])), tensors

@@ -12,6 +12,7 @@ from transformers import MarianMTModel
 
 from mtloop.core.atomic import atomic, write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.nmt.training.network import POSITIONS
 from mtloop.nmt.training.recipe import Recipe
 from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
@@ -50,11 +51,9 @@ def write_shards(folder: Path, tensors: Mapping[str, torch.Tensor], limit: int) 
 
 def join_shards(folder: Path) -> Path:
     """Join the shards into one file, remove them, and return the path of that file."""
-    try:
-        weight_map = json.loads((folder / INDEX_FILE).read_text(encoding="utf-8"))["weight_map"]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError("no index of shards in this folder", path=folder / INDEX_FILE) from error
-    shards = sorted({folder / name for name in weight_map.values()})
+    with json_errors(folder / INDEX_FILE, "an index of shards"):
+        weight_map = parse_json((folder / INDEX_FILE).read_bytes())["weight_map"]
+        shards = sorted({folder / Path(name).name for name in weight_map.values()})
     if missing := [shard.name for shard in shards if not shard.is_file()]:
         raise InputError(f"shards are missing: {', '.join(missing)}", path=folder)
     _write_tensors(

@@ -12,6 +12,7 @@ from typing import Any
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.nmt.training.recipe import Recipe, check_unchanged
 from mtloop.nmt.training.sentencepiece_model import SentencePieceModel
 from mtloop.nmt.training.token_corpus import TokenCorpus
@@ -37,8 +38,9 @@ class PreparedData:
         """Load the data of an earlier run with this recipe; return None if there are none or they are incomplete."""
         if not (folder / FACTS_FILE).is_file():
             return None
-        facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
-        check_unchanged(facts["recipe"], recipe.identity(), folder / FACTS_FILE)
+        with json_errors(folder / FACTS_FILE, "a record of prepared data"):
+            facts = parse_json((folder / FACTS_FILE).read_bytes())
+            check_unchanged(facts["recipe"], recipe.identity(), folder / FACTS_FILE)
         source, target = SentencePieceModel.load(folder / SOURCE_FILE), SentencePieceModel.load(folder / TARGET_FILE)
         return cls(
             source, target, TokenCorpus.load(folder / TOKENS_FILE), SeenWords.load(folder / SEEN_WORDS_FILE), facts

@@ -62,7 +62,7 @@ class Recipe:
     checkpoint_every: int = option(1000, "Updates between checkpoints; each checkpoint is validated.")
     log_every: int = option(100, "Updates between progress lines.")
     seed: int = option(1, "Random seed.")
-    compile: bool = option(False, "Compile the model first: takes half a minute, then trains faster on a GPU.")
+    compile: bool = option(False, "Compile the model first, to train faster on a GPU.")
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.minutes is None):

@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from helpers.tiers import slow
 from helpers.tiny_smt import known_pairs
 
 from mtloop.bandits.neural.data_selection import cross_entropy_differences, train_trigrams, words_of
@@ -60,7 +61,7 @@ def test_the_difference_is_that_of_two_models_of_equal_size() -> None:
     assert expected[0] < 0
 
 
-@pytest.mark.parametrize("scope", ["full", "lora", "bias"])
+@pytest.mark.parametrize("scope", ["full", slow("lora"), slow("bias")])
 def test_learner_contract(small: Marian, general: Path, scope: str) -> None:
     settings = {"scope": scope}
     check_learner(lambda: learner(small, general, **settings), SEGMENTS, lambda proposal: Reward(0.5))

@@ -70,6 +70,7 @@ def test_truncated_sampling_finds_the_better_translation(two_armed: Marian) -> N
     assert probability(system, RIGHT) > 5 * probability(system, WRONG)
 
 
+@pytest.mark.slow
 def test_perturbing_the_output_bias_finds_the_better_translation(two_armed: Marian) -> None:
     system = trained(two_armed, "nmt-szo", PERTURBATIONS, {"learning_rate": 0.02, "perturbation_scale": 0.3})
     assert probability(system, RIGHT) > 1.5 * probability(system, WRONG)

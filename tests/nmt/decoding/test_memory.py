@@ -32,6 +32,7 @@ METHODS = {
     "lora+memory+copy": {},
     "full": {"replay_pairs": 2, "loss_threshold": 3.0},
 }
+QUICK = ("memory", "lora+memory+copy")
 
 
 def make(model: Marian, method: str, **settings: float) -> AdaptiveNMT:
@@ -48,7 +49,7 @@ def translate(system: AdaptiveNMT, source: str) -> str:
     return system.propose(Segment("1", source)).text
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name if name in QUICK else slow(name) for name in METHODS])
 def test_learner_contract(small: Marian, method: str) -> None:
     segments = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:6])]
     targets = dict(PAIRS)

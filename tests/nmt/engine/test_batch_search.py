@@ -122,7 +122,8 @@ def recorders(model: Marian, in_place: bool) -> list[Recorder]:
 
 @pytest.mark.parametrize("in_place", [True, False])
 def test_each_source_has_its_own_processors(embedded: Marian, in_place: bool) -> None:
-    ours, theirs = recorders(embedded, in_place), recorders(embedded, in_place)
+    ours = recorders(embedded, in_place)
+    theirs = [Recorder(one.excluded, in_place) for one in ours]
     given: list[list[LogitsProcessor]] = [[one] for one in ours]
     given[3] = []
     found = greedy_batch(embedded, sources(embedded), LengthLimits(), None, given)

@@ -28,7 +28,7 @@ def test_shards_fit_the_limit_and_can_be_joined(tmp_path: Path) -> None:
 
 
 def test_a_missing_shard_and_a_large_tensor_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no index of shards"):
+    with pytest.raises(InputError, match=r"index\.json: cannot be read"):
         join_shards(tmp_path)
     write_shards(tmp_path, {"a": torch.zeros(500), "b": torch.zeros(500)}, limit=3000)
     (tmp_path / "model-00002-of-00002.safetensors").unlink()

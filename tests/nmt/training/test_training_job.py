@@ -23,6 +23,7 @@ from mtloop.nmt.training.model_folder import WEIGHTS_FILE
 Make = Callable[..., TrainingJob]
 
 
+@pytest.mark.slow
 def test_the_model_learns(make_job: Make) -> None:
     lines: list[str] = []
     valid = toy_pairs(30, seed=1)

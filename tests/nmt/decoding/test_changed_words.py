@@ -1,0 +1,140 @@
+"""A lesson does not change the translation of a sentence with another meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtloop.core import PostEdit, Proposal, Segment
+from mtloop.methods.defaults import DEFAULT_METHOD
+from mtloop.methods.registry import make_learner
+from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.decoding.base_translations import BaseTranslations
+from mtloop.nmt.decoding.changed_words import Change, ChangedWords, change_between, word_numbers
+from mtloop.nmt.decoding.memory import StoredSegment
+from mtloop.nmt.decoding.source_words import SourceWords
+from mtloop.nmt.engine.find_model import find_model
+from mtloop.nmt.engine.marian import Marian
+from mtloop.nmt.engine.search import LengthLimits
+
+OPPOSITES = [  # what was taught, and the sentence with another meaning that must not get its translation
+    ("Log in", "Anmelden", "Log out"),
+    ("Zoom in", "Vergrößern", "Zoom out"),
+    ("Enable the option.", "Aktivieren Sie die Option.", "Disable the option."),
+    ("Encrypt the message.", "Verschlüsseln Sie die Nachricht.", "Decrypt the message."),
+    ("Align left", "Linksbündig", "Align right"),
+]
+
+
+@pytest.fixture(scope="module")
+def model() -> Marian:
+    torch.set_num_threads(1)
+    return Marian.load(find_model("en-de"))
+
+
+def taught(model: Marian, source: str, target: str, method: str = DEFAULT_METHOD, **settings: bool) -> AdaptiveNMT:
+    learner = make_learner(method, model, settings)
+    assert isinstance(learner, AdaptiveNMT)
+    learner.learn(Proposal(Segment("1", source), ""), PostEdit(target))
+    return learner
+
+
+def translate(learner: AdaptiveNMT, source: str) -> str:
+    return learner.propose(Segment("2", source)).text
+
+
+@pytest.mark.parametrize("method", ["memory", DEFAULT_METHOD])
+@pytest.mark.parametrize(("source", "target", "opposite"), OPPOSITES)
+def test_an_opposite_does_not_get_the_translation_of_the_lesson(
+    model: Marian, method: str, source: str, target: str, opposite: str
+) -> None:
+    learner = taught(model, source, target, method)
+    assert translate(learner, source) == target
+    assert translate(learner, opposite) != target
+    assert learner.propose_many([Segment("2", opposite)])[0].text == translate(learner, opposite)
+
+
+def test_without_the_check_opposites_are_turned_round(model: Marian) -> None:
+    """The tests above can fail: this is what happens without the check."""
+    flips = [
+        translate(taught(model, source, target, check_changed_words=False), opposite) == target
+        for source, target, opposite in OPPOSITES
+    ]
+    assert sum(flips) >= 3
+
+
+def test_a_term_is_still_known_in_another_sentence(model: Marian) -> None:
+    learner = taught(model, "Open the pane.", "Öffnen Sie den Bereich.")
+    assert translate(learner, "Close the pane.") == "Schließe den Bereich."
+
+
+@pytest.mark.parametrize(
+    ("lesson", "source", "change"),
+    [
+        ("Log in", "Log out", ({1}, {1})),
+        ("check in here in the morning", "check out here in the morning", ({1}, {1})),
+        ("Save the file to this folder .", "Do not save the file to this folder .", (set(), {0, 1})),
+        ("Save the file .", "save the file !", None),
+        ("Save the file", "Print a page", None),
+        ("", "Print", (set(), {0})),
+    ],
+)
+def test_changed_words(lesson: str, source: str, change: tuple[set[int], set[int]] | None) -> None:
+    expected = None if change is None else Change(*map(frozenset, change))
+    assert change_between(lesson.split(), source.split()) == expected
+
+
+@given(st.lists(st.sampled_from("ab.c"), max_size=8), st.lists(st.sampled_from("ab.c"), max_size=8))
+def test_without_the_changed_words_both_sentences_are_equal(lesson: list[str], source: list[str]) -> None:
+    change = change_between(lesson, source)
+    if change is not None:
+        left = [word for i, word in enumerate(lesson) if i not in change.lost and word != "."]
+        right = [word for i, word in enumerate(source) if i not in change.gained and word != "."]
+        assert left == right
+
+
+def stored(model: Marian, source: str, target: str, attended: str) -> StoredSegment:
+    tokens = torch.tensor(model.target.encode(target))
+    return StoredSegment(0, source, target, tokens, torch.empty(0), (attended,) * len(tokens))
+
+
+def silent_words(model: Marian, one: StoredSegment, source: str) -> list[str]:
+    ids = model.source.encode(source)
+    flags = ChangedWords(model, ids, SourceWords.of(ids, model.source)).silent(one)
+    assert flags is not None
+    tokens = one.tokens.tolist()
+    groups = word_numbers(tokens, model.target)
+    assert all(len(set(flags[groups == group])) == 1 for group in groups), "a word is silent as a whole or not at all"
+    return [model.target.decode(np.array(tokens)[groups == group].tolist()) for group in np.unique(groups[flags])]
+
+
+def test_the_words_that_depend_on_a_changed_word_are_silent(model: Marian) -> None:
+    """Whatever the attention says: here it ties every token to "option"."""
+    one = stored(model, "Enable the option.", "Aktivieren Sie die Option.", "option")
+    assert "Aktivieren" in silent_words(model, one, "Disable the option.")
+    assert not any("Option" in word for word in silent_words(model, one, "Disable the option."))
+
+
+def test_a_sentence_with_the_same_words_changes_nothing(model: Marian) -> None:
+    ids = model.source.encode("enable the option!")
+    changed = ChangedWords(model, ids, SourceWords.of(ids, model.source))
+    assert changed.silent(stored(model, "Enable the option.", "Aktivieren Sie die Option.", "option")) is None
+
+
+def test_few_lessons_are_read_for_one_source(model: Marian) -> None:
+    ids = model.source.encode("Disable the option.")
+    changed = ChangedWords(model, ids, SourceWords.of(ids, model.source))
+    one = stored(model, "Enable the option.", "Aktivieren Sie die Option.", "option")
+    assert [changed.silent(one) is None for _ in range(5)] == [False, False, False, True, True]
+
+
+def test_synonyms_may_have_one_translation(model: Marian) -> None:
+    """The base model translates both alike, so they mean the same."""
+    base = BaseTranslations(model, LengthLimits(), lambda text: [text])
+    assert base.translate("Save the file.") == base.translate("Save the file!").replace("!", ".")
+    assert not base.takes_over("Save the file.", ["save the file"])
+    assert not base.takes_over("Save the file.", ["Print this page now."])
+    assert base.takes_over("Save the file.", ["Delete the file."])
