@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.protocols import DeclaresFeedback, Learner
 from mtloop.core.serialisation import dumps
 from mtloop.core.types import PostEdit, Proposal, Segment, Step, Truth
@@ -90,16 +91,17 @@ def _learns_from_post_edits(learner: Learner) -> bool:
 def _read(path: Path, key: str, documents: Sequence[Document]) -> Reliability | None:
     from mtloop.metrics.reliability import HeldOutThird, Reliability
 
-    table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if table.get("of") != key:
-        return None
-    thirds = [document[len(document) * 2 // 3 :] for document in documents]
-    return Reliability(
-        tuple(
-            HeldOutThird(third[0][0].document, *(_steps(third, texts[stage]) for stage in STAGES))
-            for third, texts in zip(thirds, table["texts"], strict=True)
+    with json_errors(path, "a record of reliability"):
+        table = parse_json(path.read_bytes()) if path.exists() else {}
+        if table.get("of") != key:
+            return None
+        thirds = [document[len(document) * 2 // 3 :] for document in documents]
+        return Reliability(
+            tuple(
+                HeldOutThird(third[0][0].document, *(_steps(third, texts[stage]) for stage in STAGES))
+                for third, texts in zip(thirds, table["texts"], strict=True)
+            )
         )
-    )
 
 
 def _steps(third: Document, texts: Sequence[str]) -> list[Step]:

@@ -68,7 +68,7 @@ def compare(
         data: A file with sources and references (or post-edits). It may also be named in the file `config`.
         methods: Names of methods, as a list or as text with commas.
         out: The folder of the traces (None: a temporary folder). Existing traces are resumed.
-        metrics: Names of metrics. The default: quality, recall where words can be counted, slope.
+        metrics: Names of metrics. The default: quality, recall where words can be counted, slope, collateral.
         settings: Settings of all methods that have them. The name `METHOD:SETTING` applies to one method.
         tokenize: Tokeniser of sacreBLEU (default: that of the target language).
         spm: SentencePiece model. Recall then counts subwords, without a stop list.
@@ -91,7 +91,7 @@ def compare(
     }
     measures = make_measures(metrics, **languages, tokenize=tokenize, spm=spm, block_words=block_words)
     stream = first.stream()
-    measures.check({"": untranslated(stream)})
+    measures.metrics({"": untranslated(stream)}, baseline="")  # what cannot be computed is found before the runs
     origin = make_origin(first, len(stream), measures)
     if reliability:
         backward_reliability.check_documents(first, reliability)
@@ -155,8 +155,8 @@ def make_measures(
         if measures.options.lacks_stopwords:
             logger.warning("recall is left out: there is no stop list for language %s", language)
         learning = LEARNING if measures.options.can_count_words else ()
-        measures = replace(measures, names=(*QUALITY, *learning, *SLOPE))
-    _ = measures.metrics
+        measures = replace(measures, names=(*QUALITY, *learning, *SLOPE), collateral=True)
+    measures.prepare(has_baseline=True)
     return measures
 
 
@@ -216,7 +216,9 @@ class MethodComparison(ExperimentResult):
     def saved_tables(self) -> dict[str, Table]:
         """The tables that `save` writes."""
         tables = {"differences": self.differences, "scores": self.table, "relative": self.relative}
-        return tables if self.learning_curves is None else tables | {"slopes": self.learning_curves.table}
+        if (curves := self.learning_curves) is None:
+            return tables
+        return tables | {"slopes": curves.table} | ({"forgetting": curves.forgetting} if self.reliability else {})
 
     def saved_charts(self) -> Iterable[Chart]:
         """The charts that `save` writes: those of the report."""

@@ -23,7 +23,7 @@ NEEDED = {"torch": "torch", "mtloop_en_de": "the model mtloop-en-de"}  # module 
 
 
 def demo(out: str | Path, *, recorded: bool = False) -> DemoResult:
-    """Compare every learning method on the demo document, and write traces and a report to the folder `out`.
+    """Compare seven methods on the demo document, and write traces and a report to the folder `out`.
 
     The recorded outputs of two methods are scored instead if `recorded` is true, or if torch or the embedded model is
     not installed.

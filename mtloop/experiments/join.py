@@ -51,6 +51,7 @@ class ParticipantJob:
 
     def run(self) -> None:
         from mtloop.client import Client, Retry
+        from mtloop.client.retry import report_wait
 
         check_without_references(self.config.method)
         key = read_key(self.key_file)
@@ -101,12 +102,6 @@ def check_passes(task: TaskInfo, passes: int) -> None:
     """Raise InputError if the task allows fewer passes. A limit of 0 means no limit."""
     if task.max_passes and passes > task.max_passes:
         raise InputError(f"task {task.name} allows {task.max_passes} passes, not {passes}")
-
-
-def report_wait(reason: str, seconds: float) -> None:
-    """Report a wait of at least one second."""
-    if seconds >= 1:
-        logger.warning("%s; retrying in %.0f s", reason, seconds)
 
 
 def read_key(path: Path) -> str:

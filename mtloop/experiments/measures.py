@@ -19,7 +19,7 @@ from mtloop.experiments.systems import SystemFiles, read_steps
 from mtloop.metrics.curves import has_source
 from mtloop.metrics.effort import KSMR, WordPrediction
 from mtloop.metrics.evaluation import Evaluation
-from mtloop.metrics.registry import MetricOptions, make_metrics
+from mtloop.metrics.registry import COLLATERAL, WITH_BASELINE, MetricOptions, make_metrics
 from mtloop.metrics.slope import Slope
 from mtloop.text.glossary import Glossary
 from mtloop.text.tokenisers import FAIR_SHARE, MAJORITY, lacks_spaces
@@ -28,6 +28,7 @@ QUALITY = ("bleu", "chrf", "ter", "sbleu")
 LEARNING = ("r0", "r1", "r01")
 SLOPES = ("slope-u", "slope-ca")
 SOURCE_METRICS = ("rr", "oov")  # computed on the source text
+SOURCE_WORDS = (*SOURCE_METRICS, *WITH_BASELINE)  # these count or compare words of the source text
 TERMS = "terms"  # finds the terms of the source text
 _SPLIT_AT_SPACES = re.compile(r"tok:(13a|intl|none|moses-[a-z]+|tercom(?!.*asian:yes))(\||$)")
 """A signature with a tokeniser that finds no words in text without spaces."""
@@ -38,8 +39,9 @@ class Measures:
     """The metrics and their options; see `MetricOptions` for those that are not explained here.
 
     `names` are the metrics (None: a choice that fits the options); learned metrics are added to them. `slopes` adds the
-    slopes of TER, unless `names` has a slope or they cannot be computed. Without `names`, recall is left out if
-    there is no stop list for the language.
+    slopes of TER, unless `names` has a slope or they cannot be computed. `collateral` adds near-better, near-worse and
+    flips where a system is compared with a baseline, with source text and references. Without `names`, recall is left
+    out if there is no stop list for the language.
     """
 
     names: Sequence[str] | None = None
@@ -58,10 +60,10 @@ class Measures:
     seed: int = 1
     learned: LearnedScores = field(default_factory=LearnedScores)
     slopes: bool = False
+    collateral: bool = False
 
-    @cached_property
-    def metrics(self) -> list[Metric]:
-        """The metrics to compute. Raise an error for a wrong name or option, or a missing package."""
+    def prepare(self, *, has_baseline: bool) -> None:
+        """Raise an error for a wrong name or option, or a missing package; call it before the systems are read."""
         check_at_least(10, resamples=self.resamples)
         check_at_least(1, block_words=self.block_words)
         if self.spm and (self.stopwords or self.truecase):
@@ -69,7 +71,7 @@ class Measures:
         names = [*self._names, *(SLOPES if self._adds_slopes else ())]
         if not names:
             raise InputError("no metric to compute; name at least one, for example bleu")
-        return make_metrics(names, self.options)
+        make_metrics((name for name in names if not (has_baseline and name in WITH_BASELINE)), self.options)
 
     @cached_property
     def options(self) -> MetricOptions:
@@ -96,19 +98,21 @@ class Measures:
             return None
         return read_glossary(self.glossary, self.source_language or "", self.language or "")
 
-    def check(self, systems: Systems, metrics: Sequence[Metric] | None = None) -> None:
-        """Raise InputError if a metric cannot be computed on these systems."""
-        chosen = self.metrics if metrics is None else metrics
-        _check_source(chosen, systems)
-        _check_blocks(chosen, systems, self.options)
+    def metrics(self, systems: Systems, baseline: str | None = None) -> list[Metric]:
+        """Return the metrics to compute on these systems; raise InputError if one of them cannot be computed."""
+        self.prepare(has_baseline=baseline is not None)
+        options = self.options if baseline is None else self.options.with_baseline(systems[baseline])
+        metrics = make_metrics([*self._names, *self._added_names(systems, baseline)], options)
+        _check_source(metrics, systems)
+        _check_blocks(metrics, systems, self.options)
+        return metrics
 
     def evaluate(self, systems: Systems, baseline: str | None = None, align: Align | None = None) -> Evaluation:
         """Return the evaluation of the systems. The scores of learned metrics are read or computed now.
 
         `align` matches the scores of a file with the segments, if their numbers differ.
         """
-        metrics = self._computable(systems)
-        self.check(systems, metrics)
+        metrics = self.metrics(systems, baseline)
         counting, warnings = self.options.block_counting, list(self._warnings(metrics, systems))
         evaluation = Evaluation(  # checks the streams
             systems, metrics, baseline, self.resamples, self.seed, counting, warnings
@@ -147,16 +151,18 @@ class Measures:
             return f"check --target-lang {self.language}" if self.options.has_spaces else remove
         return ", and ".join(filter(None, ["give the language, such as --target-lang ja", remove]))
 
-    def _computable(self, systems: Systems) -> list[Metric]:
-        """Return the metrics without added slopes that cannot be computed."""
-        if not self._adds_slopes:
-            return self.metrics
+    def _added_names(self, systems: Systems, baseline: str | None) -> Iterator[str]:
+        """Yield the names of added metrics that can be computed on these systems."""
+        if not (self._adds_slopes or self.collateral):
+            return
         problem = _block_problem(systems, self.options)
-        if problem:
+        if problem and self._adds_slopes:
             logger.warning(f"the slopes are left out: {problem}")
-        if not problem and all(step.references for steps in systems.values() for step in steps):
-            return self.metrics
-        return [metric for metric in self.metrics if not isinstance(metric, Slope)]
+        if problem or not all(step.references for steps in systems.values() for step in steps):
+            return
+        yield from SLOPES if self._adds_slopes else ()
+        if self.collateral and baseline is not None and len(systems) > 1 and any(map(has_source, systems.values())):
+            yield from (name for name in COLLATERAL if name not in self._names)
 
 
 def evaluate_files(files: SystemFiles, measures: Measures) -> Evaluation:
@@ -167,19 +173,19 @@ def evaluate_files(files: SystemFiles, measures: Measures) -> Evaluation:
     source, target = files.declared_languages
     source, target = measures.source_language or source, measures.language or target
     measures = replace(measures, source_language=source, language=target)
-    _ = measures.metrics
+    measures.prepare(has_baseline=files.baseline is not None)
     return measures.evaluate(files.systems(), files.baseline_name, files.align if files.data else None)
 
 
 def _check_source(metrics: Sequence[Metric], systems: Systems) -> None:
-    on_source = [metric.name for metric in metrics if metric.name in (*SOURCE_METRICS, TERMS)]
+    on_source = [metric.name for metric in metrics if metric.name in (*SOURCE_WORDS, TERMS)]
     if on_source and not any(map(has_source, systems.values())):
         raise InputError(f"metric {on_source[0]} needs the source text; give it with --src FILE")
 
 
 def _check_blocks(metrics: Sequence[Metric], systems: Systems, options: MetricOptions) -> None:
     """Raise InputError if a metric would count a sentence without spaces as one word."""
-    counting = [metric.name for metric in metrics if isinstance(metric, Slope) or metric.name in SOURCE_METRICS]
+    counting = [metric.name for metric in metrics if isinstance(metric, Slope) or metric.name in SOURCE_WORDS]
     if counting and (problem := _block_problem(systems, options)):
         raise InputError(f"metric {counting[0]} counts words, but {problem}")
 

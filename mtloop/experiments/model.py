@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mtloop.core.extras import need_extras
 from mtloop.core.types import JSON
@@ -113,9 +114,15 @@ def convert_model(folder: str | Path, out: str | Path, *, half: bool = False) ->
     from mtloop.nmt.engine.convert import convert
     from mtloop.nmt.engine.marian import Marian
 
-    written = convert(Path(folder), Path(out), half=half)
-    Marian.load(Path(out))
-    return written
+    folder, out = Path(folder), Path(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as unchecked:
+        convert(folder, Path(unchecked), half=half)
+        Marian.load(Path(unchecked))
+        out.mkdir(exist_ok=True)
+        for path in sorted(Path(unchecked).iterdir()):  # config.json comes first, the weights later
+            path.replace(out / path.name)
+    return out / "model.safetensors"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from mtloop.experiments.running_scores import with_progress
 from mtloop.experiments.score import EvaluationResult
 from mtloop.experiments.trace_notes import with_notes
 from mtloop.judges import PostEditor
+from mtloop.methods.own import HttpEngine
 from mtloop.report.result import Result
 from mtloop.report.table import Table
 
@@ -78,6 +79,8 @@ def run_experiment(
     stream, schedule = experiment.stream(), experiment.make_schedule()
     model = experiment.load()
     learner, header = experiment.learner(model), experiment.header(model)
+    if isinstance(learner, HttpEngine) and not out.exists():
+        learner.warn_if_corrected()
     total = min(len(stream), stop_after or len(stream))  # a complete trace is not learned again
     steps = record(
         out, header, stream, learner, PostEditor(), schedule=schedule, snapshot_every=snapshot_every, stop_after=total

@@ -65,9 +65,11 @@ def score(
         hyps: The output of a system, as a list or a file. Several systems: a mapping from names to outputs.
         metrics: Names of metrics, as a list or as text with commas. The default is that of `mtloop score`.
         lang: Target language. It selects the tokeniser and the stop list.
-        sources: The source texts, as a list or a file. Slopes count their words per block.
+        sources: The source texts, as a list or a file. Slopes count their words per block; the metrics `near-better`,
+            `near-worse` and `flips` need them.
         source_lang: Source language, for words in a source without spaces.
-        baseline: The name of the system with which the others are compared.
+        baseline: The name of the system with which the others are compared. The metrics `near-better`, `near-worse` and
+            `flips` need it.
         tokenize: Tokeniser of sacreBLEU (default: that of `lang`).
         spm: SentencePiece model. Recall then counts subwords, without a stop list.
         stopwords: Stop list to use instead of the built-in one, one word per line.
@@ -108,7 +110,7 @@ def score(
         seed=seed,
         learned=learned,
     )
-    _ = measures.metrics  # wrong metrics are found before the files are read
+    measures.prepare(has_baseline=baseline is not None)  # wrong metrics are found before the files are read
     systems = _systems(refs, hyps, sources)
     if baseline is not None and baseline not in systems:
         raise UnknownName("system", baseline, systems, hint="the baseline is one of the systems")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mtloop.core.errors import TraceError
+from mtloop.core.json_files import parse_json
 from mtloop.core.trace import Trace
 from mtloop.core.types import Step
 from mtloop.report.provenance import running_commit
@@ -57,9 +58,9 @@ def other_commits(traces: Mapping[str, Path], commit: str | None) -> dict[str, l
 
 def _notes(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the notes with a commit; an incomplete line of a run that was killed is left out."""
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+    for line in path.read_bytes().splitlines() if path.is_file() else ():
         try:
-            note = json.loads(line)
+            note = parse_json(line)
         except ValueError:
             continue
         if isinstance(note, dict) and "commit" in note:

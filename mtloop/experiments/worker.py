@@ -16,12 +16,13 @@ from mtloop.core.errors import InputError, MtloopError
 from mtloop.core.log import PREFIX, log_to_stderr
 from mtloop.experiments.bandit_task import BanditJob
 from mtloop.experiments.join import ParticipantJob
+from mtloop.experiments.opposites import OppositesJob
 from mtloop.experiments.run import ExperimentJob
 from mtloop.experiments.runners import EXIT_INPUT_ERROR, EXIT_INTERRUPTED, EXIT_STOPPED, Job
 from mtloop.translation.fill_files import FillJob
 
-JOBS: dict[str, type[ExperimentJob | BanditJob | ParticipantJob | FillJob]] = {
-    job.kind: job for job in (ExperimentJob, BanditJob, ParticipantJob, FillJob)
+JOBS: dict[str, type[ExperimentJob | BanditJob | OppositesJob | ParticipantJob | FillJob]] = {
+    job.kind: job for job in (ExperimentJob, BanditJob, OppositesJob, ParticipantJob, FillJob)
 }
 
 

@@ -28,7 +28,8 @@ class Engine:
 
     Trace headers store the version of `package`. `option` is the command-line option for the model in commands that run
     methods of several engines; an engine without models has none. `languages` returns the source and target language of
-    a model without loading it ("" if unknown). `extra` is the extra of mtloop that installs the package.
+    a model without loading it ("" if unknown). `extra` is the extra of mtloop that installs the package. `processor`
+    says what decides the last bits of a result beside the versions: the precision and the kind of processor.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Engine:
     option: str = ""
     languages: Callable[[str], tuple[str, str]] = lambda name: ("", "")
     extra: str = ""
+    processor: Callable[[], str] = platform.machine
 
     @property
     def loads_model(self) -> bool:
@@ -92,6 +94,12 @@ def _languages_smt(name: str) -> tuple[str, str]:
     return SmtModelCard.read(Path(name)).languages if name else ("", "")
 
 
+def _processor_nmt() -> str:
+    from mtloop.nmt.engine.threads import processor
+
+    return processor()
+
+
 def _set_threads_smt(threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)  # must be set before Thot's library is loaded, which reads it
 
@@ -105,6 +113,7 @@ NMT = Engine(
     option="--model",
     languages=_languages_nmt,
     extra="nmt",
+    processor=_processor_nmt,
 )
 WORD_LEVEL = replace(NMT, name="neural, word-level", load=_load_word_level, model="", option="--word-model")
 NO_ENGINE = Engine("none", lambda name: None, lambda threads: None, "")

@@ -45,7 +45,13 @@ class LearnerConfig:
             need_extras(found.engine.extra)
         if model and not found.engine.loads_model:
             raise InputError(f"method {found.name} uses no model; leave out --model")
-        return cls(found, model or found.engine.model, found.settings_with(settings), threads, delta)
+        return cls(found, model or found.engine.model, _resolved(found.settings_with(settings)), threads, delta)
+
+    @property
+    def precision(self) -> str:
+        """The precision of reading that the settings name; "" if it is float32."""
+        precision = str(self.settings.get("precision", "float32"))
+        return "" if precision == "float32" else precision
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -93,6 +99,15 @@ class LearnerConfig:
             "threads": self.threads,
             "delta": self.delta,
         }
+
+
+def _resolved(settings: dict[str, JSON]) -> dict[str, JSON]:
+    """Name the precision that `auto` stands for here: traces and snapshots say what was computed."""
+    if settings.get("precision") != "auto":
+        return settings
+    from mtloop.nmt.engine.precision import fastest_precision
+
+    return settings | {"precision": fastest_precision()}
 
 
 def _check_settings(settings: object) -> None:

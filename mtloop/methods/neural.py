@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.json_files import parse_json
 from mtloop.core.protocols import Learner
 from mtloop.core.ranges import check_above, check_at_least
 from mtloop.core.types import JSON, PostEdit
 from mtloop.methods.common_settings import (
     BeamSize,
     BiasLearningRate,
+    FrozenPrecision,
     GradientClipping,
     KLWeight,
     LearningRate,
@@ -122,12 +123,16 @@ def memory(
     max_states_per_word: Annotated[int, "Number of stored states of each source word that are compared."] = 32,
     similar_segments: Annotated[int, "Number of most similar segments whose states are compared first."] = 16,
     similarity_boost: Annotated[float, "How much further states of similar segments reach (0: no further)."] = 4.0,
+    check_changed_words: Annotated[
+        bool, "Whether the memory is silent on words that depend on changed words of a similar segment."
+    ] = True,
 ) -> Memory:
     """Decoder states of confirmed segments vote on the next token; an exact repeat gets its confirmed translation."""
     from mtloop.nmt.decoding.memory import Memory, MemorySettings
 
     weighting = max_memory_weight, distance_scale, memory_temperature, neighbours
-    return Memory(MemorySettings(*weighting, max_states_per_word, similar_segments, similarity_boost))
+    similar = max_states_per_word, similar_segments, similarity_boost
+    return Memory(MemorySettings(*weighting, *similar, check_changed_words))
 
 
 def copying(
@@ -139,6 +144,11 @@ def copying(
     from mtloop.nmt.decoding.copying import CopyModel
 
     return CopyModel(copy_start_bonus, copy_continue_bonus)
+
+
+def base_model(model: Marian, *, precision: FrozenPrecision = "float32") -> Marian:
+    """Return the model that a method starts from, in a precision."""
+    return model.with_precision(precision)
 
 
 def learning(
@@ -174,7 +184,11 @@ SCOPES: dict[str, Callable[..., Scope]] = {
     "lora": lora,
 }
 LEARNING_SCOPES = tuple(name for name in SCOPES if name != "baseline")
-SEARCH_SETTINGS = ("beam_size", "max_piece_tokens")  # the shared settings of methods whose weights do not learn
+SEARCH_SETTINGS = (
+    "beam_size",
+    "max_piece_tokens",
+    "precision",
+)  # the shared settings of methods whose weights do not learn
 NO_UPDATES: dict[str, JSON] = {"max_updates": 0}
 EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}
 
@@ -196,7 +210,7 @@ class NeuralMaker:
     def settings(self) -> dict[str, Setting]:
         """The settings of the parts, and those that all methods share."""
         own = {name: setting for part in self.parts.values() for name, setting in settings_of_maker(part).items()}
-        common = settings_of_maker(learning)
+        common = settings_of_maker(learning) | settings_of_maker(base_model)
         return own | (common if self.updates_weights else {name: common[name] for name in SEARCH_SETTINGS})
 
     @property
@@ -209,6 +223,7 @@ class NeuralMaker:
 
         if (rate := settings.get("learning_rate")) is not None:
             check_above(0, learning_rate=float(rate))  # type: ignore[arg-type]
+        model = base_model(model, **_own(base_model, settings))
         (_, scope), *extras = self.parts.items()
         made = {"copying" if name == "copy" else name: part(**_own(part, settings)) for name, part in extras}
         common = learning(**_own(learning, settings if self.updates_weights else settings | NO_UPDATES))
@@ -277,7 +292,7 @@ def chosen_tensors(model: Marian, path: str) -> frozenset[str]:
     """Return the names of the tensors in the file `path` ("": in the model's own `fixed.json`)."""
     file = Path(path) if path else model.folder / "fixed.json"
     try:
-        names = json.loads(file.read_text(encoding="utf-8"))["tensors"]
+        names = [str(name) for name in parse_json(file.read_bytes())["tensors"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = "method `fixed` needs a list of tensors; make one: mtloop model choose --data FILE --out FILE"
         raise InputError(f"{message} ({error})", path=file) from error

@@ -22,6 +22,7 @@ from mtloop.methods.common_settings import (
 from mtloop.methods.engines import NMT, SMT_BANDIT, Engine
 from mtloop.methods.method import PAPER_2017, Method
 from mtloop.methods.neural import NEURAL_METHODS, check_scope
+from mtloop.methods.setting import NAMES_FILE
 from mtloop.methods.statistical import smt_adapting
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
 
@@ -59,7 +60,7 @@ def smt_oracle(model: BackgroundModel) -> Learner:
 def domain_adaptation(
     model: Marian,
     *,
-    general_data: Annotated[str, "File with general parallel text (required)."] = "",
+    general_data: Annotated[str, "File with general parallel text (required).", NAMES_FILE] = "",
     scope: ScopeName = "full",
     learning_rate: DefaultLearningRate = 0.0,
     tensors_file: TensorsFile = "",

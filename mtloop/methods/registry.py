@@ -18,7 +18,8 @@ from mtloop.methods.method import Method
 from mtloop.methods.neural import EXTRAS, NEURAL_METHODS, SCOPES, canonical_name, is_combination, neural_method
 from mtloop.methods.neural_bandits import NEURAL_BANDITS
 from mtloop.methods.oracles import INFORMED_METHODS
-from mtloop.methods.own import EXEC, is_own_engine, method_of_plugin, own_method, plugin_title
+from mtloop.methods.own import EXEC, is_address, is_own_engine, method_of_plugin, own_method, plugin_title
+from mtloop.methods.peers import PEER_METHODS
 from mtloop.methods.statistical import SMT_METHODS
 from mtloop.methods.statistical_bandits import STATISTICAL_BANDITS
 from mtloop.methods.word_level import WORD_METHODS
@@ -28,6 +29,7 @@ BANDIT_METHODS: dict[str, Method] = {**NEURAL_BANDITS, **STATISTICAL_BANDITS}
 METHODS: dict[str, Method] = {
     "copy-source": Method.of("copy-source", CopySource, NO_ENGINE),
     **NEURAL_METHODS,
+    **PEER_METHODS,
     **SMT_METHODS,
     **BANDIT_METHODS,
     **WORD_METHODS,
@@ -36,8 +38,9 @@ METHODS: dict[str, Method] = {
 
 
 def find_method(name: str, *, timeout: JSON = None) -> Method:
-    """Return the record of a method, or of a user's own engine (`file.py:Class`, `module:Class`, `exec:COMMAND`).
+    """Return the record of a method, or of a user's own engine.
 
+    An own engine is `file.py:Class`, `module:Class`, `exec:COMMAND`, or `http://HOST/PROJECT` for a server's project.
     The parts of a name may have any order. Raise UnknownName if there is no such method. `timeout`: seconds that a
     program gets to describe itself (None: the default).
 
@@ -68,9 +71,11 @@ def check_method_name(name: object) -> None:
 
 
 def method_extras(names: str | Sequence[str]) -> set[str]:
-    """Return the extras that these methods need. A program needs none, so it is not started here."""
-    asked = [name for name in list_names(names, "method") if not name.startswith(EXEC)]
-    return {extra for name in asked if (extra := find_method(name).engine.extra)}
+    """Return the extras that these methods need. A program needs none; neither it nor a server is asked here."""
+    listed = list_names(names, "method")
+    asked = [name for name in listed if not name.startswith(EXEC) and not is_address(name)]
+    found = {extra for name in asked if (extra := find_method(name).engine.extra)}
+    return found | ({"client"} if any(map(is_address, listed)) else set())
 
 
 def make_learner(method: str, model: Any = None, settings: Mapping[str, JSON] | None = None) -> Learner:

@@ -1,9 +1,10 @@
 """A setting of a method: its name, type, default value, help text and choices.
 
 Settings are the keyword-only parameters of the function or class that makes the learner. The annotation holds the
-help text, and `Literal` the choices:
+help text, and `Literal` the choices. `NAMES_FILE` marks a text that names a file or a folder:
 
     def bias(model, *, learning_rate: Annotated[float, "Learning rate of SGD."] = 0.1): ...
+    def fixed(model, *, tensors_file: Annotated[str, "File that lists the tensors.", NAMES_FILE] = ""): ...
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from mtloop.core.conversion import TYPE_WORDS, convert
 from mtloop.core.errors import InputError
 from mtloop.core.types import JSON
 
+NAMES_FILE = object()  # a note in the annotation of a setting
+
 
 @dataclass(frozen=True)
 class Setting:
     """One setting. `convert` accepts a JSON value or its text. `in_header`: the header of a trace stores it.
+
+    `names_file`: its value is the path of a file or a folder. A server does not let others choose it.
 
     >>> Setting("optimiser", "sgd", choices=("sgd", "adam")).convert("adamw")
     Traceback (most recent call last):
@@ -35,6 +40,7 @@ class Setting:
     help: str = ""
     choices: tuple[str, ...] = ()
     in_header: bool = True
+    names_file: bool = False
 
     def convert(self, value: JSON) -> JSON:
         """Return the value in the type of the setting; raise InputError if that is not possible."""
@@ -42,7 +48,7 @@ class Setting:
         if self.choices and converted not in self.choices:
             close = difflib.get_close_matches(str(value), self.choices, n=1)
             suggestion = f" did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"setting {self.name} is {value!r};{suggestion} expected {self.expected}")
+            raise InputError(f"setting {self.name} is {value!r:.40};{suggestion} expected {self.expected}")
         return converted
 
     @property
@@ -95,11 +101,12 @@ def _evaluated(annotation: Any, scope: dict[str, Any]) -> Any:
 
 
 def _setting(name: str, default: JSON, annotation: Any) -> Setting:
-    text = ""
+    text, names_file = "", False
     if get_origin(annotation) is Annotated:
         annotation, *notes = get_args(annotation)
         text = next((note for note in notes if isinstance(note, str)), "")
+        names_file = NAMES_FILE in notes
     choices = get_args(annotation) if get_origin(annotation) is Literal else ()
     if annotation is float and type(default) is int:
         default = float(default)
-    return Setting(name, default, text, choices)
+    return Setting(name, default, text, choices, names_file=names_file)

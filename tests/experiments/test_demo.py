@@ -19,6 +19,7 @@ def test_the_recorded_systems_are_scored_and_reported(tmp_path: Path) -> None:
     assert "too short for slopes (3 blocks; 8 are needed)" in str(result)
 
 
+@pytest.mark.slow
 def test_without_torch_the_demo_says_that_it_shows_recorded_outputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_child_ends_when_its_parent_is_killed(data: Path, tmp_path: Path) -> N
     assert Processes(1)([job]) == [""]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_children_finish_when_stderr_is_a_terminal(data: Path, tmp_path: Path) -> None:
     """Then nothing is read from a child, and its standard input must stay open until it has ended."""

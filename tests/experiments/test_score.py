@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
+from helpers.collateral_samples import BASE_OUTPUTS, OUTPUTS, SOURCES
+from helpers.collateral_samples import REFERENCES as TARGETS
 from helpers.many_scripts import REFERENCES, TRANSLATIONS
 from helpers.samples import noisy_steps
 
@@ -321,3 +323,30 @@ def test_simulated_effort_is_named_too(caplog: pytest.LogCaptureFixture) -> None
     mtloop.score(REFERENCES["ja"], TRANSLATIONS["ja"], metrics=["chrf", "ksmr", "wpa"])
     [record] = caplog.records
     assert record.getMessage().endswith(f"mean little: ksmr, wpa; {GIVE_LANGUAGE}")
+
+
+def test_collateral_is_counted_against_the_baseline() -> None:
+    systems = {"base": BASE_OUTPUTS, "mine": OUTPUTS}
+    names = ["near-better", "near-worse", "flips"]
+    scores = mtloop.score(TARGETS, systems, metrics=["ter", *names], sources=SOURCES, baseline="base")
+    assert [scores["mine", name].numerator for name in names] == [1, 1, 2]
+    assert [(scores["base", name].numerator, scores["base", name].denominator) for name in names] == [(0, 4)] * 3
+    assert scores["mine", "flips"].value == 50
+    other = mtloop.score(TARGETS, systems, metrics=names, sources=SOURCES, baseline="mine")
+    assert (other["mine", "near-better"].numerator, other["base", "near-better"].numerator) == (0, 1)
+
+
+def test_collateral_needs_a_baseline_and_the_source_text() -> None:
+    systems = {"base": BASE_OUTPUTS, "mine": OUTPUTS}
+    with pytest.raises(InputError, match=r"^metric flips needs --baseline"):
+        mtloop.score("no-such-file.txt", systems, metrics="ter,flips", sources=SOURCES)
+    with pytest.raises(InputError, match=r"^metric near-worse needs the source text; give it with --src FILE"):
+        mtloop.score(TARGETS, systems, metrics="near-worse", baseline="base")
+    unspaced = ["打开文件"] * len(TARGETS)
+    with pytest.raises(InputError, match=r"^metric flips counts words, but the source text has no spaces"):
+        mtloop.score(TARGETS, systems, metrics="flips", sources=unspaced, baseline="base")
+
+
+def test_a_system_without_neighbours_scores_0_of_0() -> None:
+    scores = mtloop.score(REFS[:1], {"a": HYPS[:1], "b": HYPS[:1]}, metrics="flips", sources=["Save"], baseline="a")
+    assert str(scores["b", "flips"]) == "0/0"

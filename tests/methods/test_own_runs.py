@@ -322,6 +322,7 @@ def test_a_plugin_with_the_name_of_a_method_of_mtloop_is_ignored(folder: Path) -
     assert listed["copy-source"]["settings"] == []
 
 
+@pytest.mark.slow
 def test_compare_runs_own_engines(folder: Path) -> None:
     methods = "copy-source,toys/toy.py:Saving,exec:python count.py saves,toy-counts"
     options = ("--data", "manual.tsv", "--target-lang", "de", "--methods", methods, "--metrics", "ter,r1")
@@ -441,6 +442,7 @@ def test_a_delta_that_names_an_engine_starts_nothing(folder: Path) -> None:
     assert not (folder / "started").exists()
 
 
+@pytest.mark.slow
 def test_the_engines_and_commands_of_the_docs_work(folder: Path) -> None:
     write_page_engines(folder)
     entry_points = folder / "site" / "toy_plugin-1.0.dist-info" / "entry_points.txt"

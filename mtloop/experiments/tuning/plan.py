@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, UnknownName
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.ranges import check_at_least
 from mtloop.core.types import JSON
 from mtloop.experiments.experiment import Experiment
@@ -157,10 +158,8 @@ class SearchPlan:
         if not path.is_file():
             write_text(path, json.dumps(new, indent=2, ensure_ascii=False) + "\n")
             return
-        try:
-            saved = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"is not a plan of a search: {error}", path=path) from error
+        with json_errors(path, "a plan of a search"):
+            saved = dict(parse_json(path.read_bytes()))
         if differing := sorted(name for name in {*new, *saved} if new.get(name) != saved.get(name)):
             message = f"belongs to another search (different: {', '.join(differing)}); choose another --out"
             raise InputError(message, path=path)

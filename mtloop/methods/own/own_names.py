@@ -1,4 +1,4 @@
-"""The names of a user's own engines: `file.py:Class`, `module:Class` and `exec:COMMAND`."""
+"""The names of a user's own engines: `file.py:Class`, `module:Class`, `exec:COMMAND` and `http://HOST/PROJECT`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from pathlib import Path
 from mtloop.core.errors import InputError
 
 EXEC = "exec:"
+ADDRESSES = ("http://", "https://")
+
+
+def is_address(name: str) -> bool:
+    """Whether a method name is the address of a project.
+
+    >>> [is_address(name) for name in ("http://localhost:8017/manual", "https://example.org/manual", "engine.py:Http")]
+    [True, True, False]
+    """
+    return name.lower().startswith(ADDRESSES)
 
 
 def is_own_engine(name: str) -> bool:
