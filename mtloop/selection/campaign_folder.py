@@ -10,7 +10,8 @@ from typing import Any
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
 from mtloop.data import read_lines
-from mtloop.selection.rating_campaign import Campaign, CampaignPlan
+from mtloop.selection.campaign_plan import CampaignPlan
+from mtloop.selection.rating_campaign import Campaign
 from mtloop.selection.rating_log import FolderRatingLog
 
 PLAN, RATINGS = "campaign.json", "ratings"

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.protocols import Choice, Learner, Policy, Stop
 from mtloop.core.types import JSON, Feedback, Learned, Preference, Proposal, Reward, Scores, Segment
 
@@ -68,11 +69,12 @@ class Select:
         write_text(folder / "policy.json", json.dumps({"lessons": self.lessons_, "policy": self.policy.state()}))
 
     def load(self, folder: Path) -> None:
-        saved = json.loads((folder / "policy.json").read_text(encoding="utf-8"))
         if not isinstance(self.policy, SavablePolicy):
             raise InputError(f"policy {type(self.policy).__name__} cannot be loaded; it has no state and restore")
-        self.policy.restore(saved["policy"])
-        self.lessons_ = saved["lessons"]
+        with json_errors(folder / "policy.json", "a state of this policy"):
+            saved = parse_json((folder / "policy.json").read_bytes())
+            self.policy.restore(saved["policy"])
+            self.lessons_ = int(saved["lessons"])
 
 
 def scores_by_system(proposal: Proposal, feedback: Scores | Reward | Preference) -> dict[str, float]:

@@ -11,8 +11,10 @@ import pytest
 
 from mtloop.core import InputError
 from mtloop.core.trace import Event, Header, Trace
+from mtloop.selection.campaign_plan import CampaignPlan
 from mtloop.selection.raters import Rating, standardise
-from mtloop.selection.rating_campaign import Campaign, CampaignPlan, RatingItem
+from mtloop.selection.rating_campaign import Campaign
+from mtloop.selection.rating_item import RatingItem
 from mtloop.selection.rating_log import FolderRatingLog
 
 EXPORT = "export its ratings with the version that made it, or create it again"
@@ -93,6 +95,10 @@ def test_skip_is_for_this_rater_only_and_undo_brings_it_back() -> None:
     assert taken is not None
     assert campaign.status().total == 0
     assert campaign.next("kim") == second
+    skipped = campaign.undo("kim")  # of a skip too
+    assert skipped is not None
+    assert skipped.proposal.text == first.text
+    assert campaign.next("kim") == first
     assert campaign.undo("kim") is None
     assert campaign.undo("nobody") is None
 
@@ -188,7 +194,7 @@ def test_a_plan_survives_json_and_has_a_format_number() -> None:
     [
         (None, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
         (1, rf"^this campaign was made by an older mtloop \(format 1\); {EXPORT}$"),
-        (3, r"^this campaign was made by a newer mtloop \(format 3\); upgrade mtloop$"),
+        (4, r"^this campaign was made by a newer mtloop \(format 4\); upgrade mtloop$"),
     ],
 )
 def test_a_plan_of_another_format_is_refused(number: int | None, message: str) -> None:

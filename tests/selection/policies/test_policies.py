@@ -15,8 +15,8 @@ from mtloop.core import Choice, InputError, PostEdit, Preference, Proposal, Rewa
 from mtloop.methods.recorded import Recorded
 from mtloop.selection import EWAF, BatchPolicy, Race, Select, SuccessiveElimination
 from mtloop.selection.policies.evidence import Evidence
-from mtloop.selection.policies.race import anytime_p_value
 from mtloop.selection.policies.registry import POLICIES, make_policy
+from mtloop.selection.policies.risk_bounds import anytime_p_value
 from mtloop.selection.replay import Replay, segment_orders
 
 SPECS = [
@@ -26,6 +26,7 @@ SPECS = [
     "exp3:step_size=anytime",
     "exp3:variant=published",
     "race:top=1",
+    "race:bound=posterior",
     "elimination:top=1",
 ]
 NAMES = ["ann", "bob", "cy", "dee"]
@@ -209,6 +210,7 @@ def test_the_p_value_shrinks_with_the_lead_and_is_at_most_one() -> None:
         ("elimination:indifference=-1", "0 or more"),
         ("race:indifference=1", r"less than 1 \(0.01 is one point of 100\)"),
         ("race:min_ratings=1", "min_ratings is 1; expected 2 or more"),
+        ("race:bound=exact", "no bound 'exact'"),
         ("race:evaluation_interval=0", "evaluation_interval is 0; expected 1 or more"),
         ("exp3:variant=mtol", "'paper' or 'published'"),
         ("race:top=many", "setting top is 'many'; expected a whole number"),
@@ -277,3 +279,8 @@ def test_linucb_learns_the_best_system_for_each_kind_of_segment() -> None:
         policy.update(choice, {choice.system: float((choice.system == "long") == (i % 2 == 1))})
     chosen = [policy.choose(Segment("x", text), random.Random(1)).system for text in texts]
     assert chosen == ["short", "long"]
+
+
+def test_a_bound_is_not_used_beyond_its_calibration() -> None:
+    with pytest.raises(InputError, match=r"calibrated for at most 0\.99; use bound=anytime"):
+        Race(NAMES, bound="posterior", confidence=0.999)
