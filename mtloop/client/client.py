@@ -1,19 +1,21 @@
-"""The HTTP API of a task service, one method per route."""
+"""The HTTP API of a service, one method per route. `Project` has the routes of one project."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mtloop.client import responses
 from mtloop.client.failures import Refused, ResponseLost
-from mtloop.client.responses import RunState, SourceSentence, SubmissionResult, TaskInfo
+from mtloop.client.project_client import create_once, list_projects
+from mtloop.client.responses import ProjectInfo, RunState, SourceSentence, SubmissionResult, TaskInfo
 from mtloop.client.retry import Retry
 from mtloop.client.task_stream import Task
 from mtloop.client.transport import Transport, open_http
 from mtloop.core.errors import UnknownName
+from mtloop.core.types import JSON
 
 if TYPE_CHECKING:
     import httpx2
@@ -52,44 +54,69 @@ class Client:
 
     def tasks(self) -> list[TaskInfo]:
         """Return the tasks that this key can access."""
-        response = self._transport.request("GET", "/v1/tasks")
-        return [responses.parse_task(item) for item in responses.get_list(response, "tasks")]
+        return [responses.parse_task(item) for item in self._whole_list("/v1/tasks", "tasks")]
 
     def task(self, name: str) -> TaskInfo:
         """Return a task by name. Raise UnknownName, with the known names, if it does not exist."""
         try:
-            return responses.parse_task(self._transport.request("GET", f"/v1/tasks/{quote(name, safe='')}"))
+            path = f"/v1/tasks/{quote(name, safe='')}"
+            return responses.parse_task(self._transport.request("GET", path, is_answer=_has("name", name)))
         except Refused as refused:
             if refused.status == 404:
                 raise UnknownName("task", name, [task.name for task in self.tasks()]) from refused
             raise
 
+    def projects(self) -> list[ProjectInfo]:
+        """Return the projects that this key can access, by name."""
+        return list_projects(self._transport)
+
+    def create_project(self, name: str, **fields: JSON) -> ProjectInfo:
+        """Create a project, which this key may organise.
+
+        Args:
+            name: Letters, digits, dots, dashes and underscores.
+            **fields: model, method, settings, review, source_language, target_language. The service has defaults.
+        """
+        return create_once(self._transport, "/v1/projects", {"name": name, **fields}, name)
+
     def runs(self, task: str | None = None) -> list[RunState]:
         """Return the runs of this key, of one task or of all tasks."""
         path = "/v1/runs" if task is None else f"/v1/runs?task={quote(task, safe='')}"
-        response = self._transport.request("GET", path)
-        return [responses.parse_run_state(item) for item in responses.get_list(response, "runs")]
+        return [responses.parse_run_state(item) for item in self._whole_list(path, "runs")]
 
     def run(self, run: str) -> RunState:
         """Return the state of a run."""
-        return responses.parse_run_state(self._transport.request("GET", _run_path(run)))
+        return responses.parse_run_state(self._transport.request("GET", _run_path(run), is_answer=_has("run", run)))
 
     def start(self, task: str, name: str = "") -> RunState:
         """Start a new run. If the response is lost, look for the new run in the list of runs before trying again."""
         task_name = self.task(task).name
         before = {state.run for state in self.runs(task_name)}
         path, body = f"/v1/tasks/{quote(task_name, safe='')}/runs", {"name": name} if name else {}
-        return self._create_once(path, body, lambda: _find_new_run(self.runs(task_name), before, name))
+        return self._create_once(
+            path,
+            body,
+            lambda: _find_new_run(self.runs(task_name), before, name),
+            lambda response: response.get("run") not in before,
+        )
 
     def next_pass(self, run: str) -> RunState:
         """Start the next pass from the first sentence, if the task allows it."""
         before = self.run(run).pass_number
-        return self._create_once(f"{_run_path(run)}/passes", {}, lambda: _if_later_pass(self.run(run), before))
+        return self._create_once(
+            f"{_run_path(run)}/passes",
+            {},
+            lambda: _if_later_pass(self.run(run), before),
+            lambda response: response.get("run", run) == run and response.get("pass") != before,
+        )
 
     def next(self, run: str) -> SourceSentence | None:
         """Return the current sentence, the same one until it is translated; None at the end of the stream."""
         try:
-            return responses.parse_sentence(self._transport.request("GET", f"{_run_path(run)}/next"))
+            path = f"{_run_path(run)}/next"
+            return responses.parse_sentence(
+                self._transport.request("GET", path, is_answer=lambda body: "source" in body)
+            )
         except Refused as refused:
             if refused.kind == "end-of-stream":
                 return None
@@ -98,7 +125,8 @@ class Client:
     def submit(self, run: str, sentence: str, translation: str) -> SubmissionResult:
         """Submit a translation and return its reward. Submitting the same text again returns the same reward."""
         body = {"id": sentence, "translation": translation}
-        return responses.parse_submission(self._transport.request("POST", f"{_run_path(run)}/translations", body))
+        path = f"{_run_path(run)}/translations"
+        return responses.parse_submission(self._transport.request("POST", path, body, is_answer=_has("id", sentence)))
 
     def join(self, task: str, run: str | None = None, *, name: str = "") -> Task:
         """Resume `run`, or start a new run if it is None. The returned task is a stream and a judge."""
@@ -124,12 +152,30 @@ class Client:
             raise UnknownName("run", run, [known.run for known in self.runs(task)], owner=f"task {task}")
         return state
 
-    def _create_once(self, path: str, body: dict[str, str], find: Callable[[], RunState | None]) -> RunState:
+    def _whole_list(self, path: str, name: str) -> list[JSON]:
+        """Return all items of a list that the service sends in parts; `next` says where the next part begins."""
+        response = self._transport.request("GET", path)
+        items = responses.get_list(response, name)
+        while isinstance(after := response.get("next"), str):
+            response = self._transport.request(
+                "GET", f"{path}{'&' if '?' in path else '?'}after={quote(after, safe='')}"
+            )
+            items = items + responses.get_list(response, name)
+        return items
+
+    def _create_once(
+        self,
+        path: str,
+        body: dict[str, str],
+        find: Callable[[], RunState | None],
+        is_answer: Callable[[Mapping[str, JSON]], bool],
+    ) -> RunState:
         """Create a run or a pass exactly once. After a lost response, `find` it before trying again."""
         retry, attempt = self._transport.retry, 0
         while True:
             try:
-                return responses.parse_run_state(self._transport.request("POST", path, dict(body), repeatable=False))
+                response = self._transport.request("POST", path, dict(body), repeatable=False, is_answer=is_answer)
+                return responses.parse_run_state(response)
             except ResponseLost:
                 retry.sleep(retry.wait(attempt))
                 if (created := find()) is not None:
@@ -141,6 +187,11 @@ class Client:
 
 def _run_path(run: str) -> str:
     return f"/v1/runs/{quote(run, safe='')}"
+
+
+def _has(field: str, value: str) -> Callable[[Mapping[str, JSON]], bool]:
+    """Whether a response is about `value`. One without the field is no response of the service, which parsing finds."""
+    return lambda response: response.get(field, value) == value
 
 
 def _find_new_run(runs: list[RunState], before: set[str], name: str) -> RunState | None:

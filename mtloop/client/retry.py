@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from mtloop.core.log import logger
+
 
 @dataclass(frozen=True)
 class Retry:
@@ -32,6 +34,12 @@ class Retry:
         if retry_after is not None:
             return retry_after + self.rng.uniform(0, self.first_wait)
         return self.rng.uniform(0, min(self.max_wait, self.first_wait * 2 ** min(attempt, 30)))
+
+
+def report_wait(reason: str, seconds: float) -> None:
+    """Report a wait of at least one second."""
+    if seconds >= 1:
+        logger.warning("%s; retrying in %.0f s", reason, seconds)
 
 
 def parse_retry_after(header: str | None, now: datetime | None = None) -> float | None:

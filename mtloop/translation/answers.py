@@ -15,6 +15,7 @@ REJECTIONS = {
     "harmful": "the update made the model worse, so it was undone",
     "not finite": "the update gave values that are not finite, so it was undone",
     "too long": "the pair is too long",
+    "error": "the learner failed; the error is in the log of the service",
     "placeholders": "the source and the translation have different placeholders",
 }
 
@@ -94,3 +95,14 @@ def explain(
         return f"{learned}; none of them is similar to this source"
     nearest = similar[0]
     return f"{learned}; the most similar one is {nearest.source!r} -> {nearest.target!r} ({nearest.similarity:.0%})"
+
+
+def explain_shared(proposal: Proposal, similar: tuple[SimilarCorrection, ...] | None) -> str:
+    """Say why a project of a server chose a translation. Others may correct it too, so corrections are not counted."""
+    if proposal.memo.get("memory") == "exact":
+        return "this source was corrected before; this is the newest correction"
+    if not similar:
+        return "no correction in the project is similar to this source"
+    nearest = similar[0]
+    shown = f"{nearest.source!r} -> {nearest.target!r} ({nearest.similarity:.0%})"
+    return f"the most similar correction in the project is {shown}"

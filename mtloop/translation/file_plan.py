@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtloop.core.errors import InputError
-from mtloop.data.formats.filling import FILES
+from mtloop.data.formats.filling import FILES, TEMPLATE_FORMATS, takes_template
+from mtloop.data.languages import OtherLanguage
 from mtloop.text.files import format_suffix
 from mtloop.text.messages import one_line
 
-UNKNOWN_TYPE = "unknown file type"
+UNKNOWN_TYPE, NOT_OF_TEMPLATE = "unknown file type", "shares no key with the template"
 STATE_SUFFIX = ".mtloop"
 """The state of a command that is not finished is in the folder OUT.mtloop."""
 
@@ -21,13 +22,15 @@ STATE_SUFFIX = ".mtloop"
 class FilePlan:
     """A file, its output (None: nothing is written), and the file with the source texts, if its format needs one.
 
-    `is_named`: the user named the file. Otherwise it was found in a folder.
+    `is_named`: the user named the file. Otherwise it was found in a folder. `shares_template`: it was found there, and
+    the template is one file for the whole folder.
     """
 
     path: Path
     out: Path | None = None
     template: Path | None = None
     is_named: bool = True
+    shares_template: bool = False
 
     @property
     def in_place(self) -> bool:
@@ -36,17 +39,18 @@ class FilePlan:
 
 @dataclass(frozen=True)
 class SkippedFile:
-    """A file that is not filled in, and the reason."""
+    """A file that is not filled in, and the reason. `language`: its language, if that is the reason."""
 
     path: Path
     reason: str
+    language: str = ""
 
     def __str__(self) -> str:
         return self.reason if self.reason.startswith(str(self.path)) else f"{self.path}: {self.reason}"
 
     @classmethod
     def because(cls, path: Path, error: InputError) -> SkippedFile:
-        return cls(path, one_line(error))
+        return cls(path, one_line(error), error.language if isinstance(error, OtherLanguage) else "")
 
 
 def plan_files(
@@ -60,13 +64,23 @@ def plan_files(
     if not inputs:
         raise InputError("no file given; expected mtloop translate FILE --out FILE")
     entries = [entry for path in inputs for entry in _entries(path, alone=len(inputs) == 1, template=template)]
-    found = [entry for entry in entries if not _is_earlier_output(entry, inputs, out)]
+    earlier = _output_below_inputs(inputs, out)
+    found = [entry for entry in entries if entry.is_named or earlier not in entry.path.resolve().parents]
     known = [entry for entry in found if entry.is_named or is_known(entry.path)]
-    skipped = [SkippedFile(one.path, UNKNOWN_TYPE) for one in found if one not in known]
+    skipped = [SkippedFile(one.path, UNKNOWN_TYPE) for one in found if not (one.is_named or is_known(one.path))]
     if not known:
         raise InputError(f"no file of a known type: {', '.join(FILES)}", path=inputs[0])
+    if template is not None and all(is_known(one.path) and not takes_template(one.path) for one in known):
+        message = "has its own source texts; leave out --template, which is for"
+        raise InputError(f"{message} {', '.join(TEMPLATE_FORMATS)}", path=known[0].path)
     folder = _is_output_folder(inputs, out)
-    plans = [FilePlan(one.path, _output(one, out, folder), _template(one, template), one.is_named) for one in known]
+    shares = template is not None and not template.is_dir()
+    plans = [
+        FilePlan(
+            one.path, _output(one, out, folder), _template(one, template), one.is_named, shares and not one.is_named
+        )
+        for one in known
+    ]
     _check(plans, inputs, out)
     return plans, skipped
 
@@ -104,11 +118,9 @@ def _files_in(folder: Path) -> list[Path]:
     ]
 
 
-def _is_earlier_output(entry: _Entry, inputs: Sequence[Path], out: Path | None) -> bool:
-    """Whether a file was found in the output folder, which is inside an input folder."""
-    if out is None or entry.is_named or out.resolve() in _resolved(inputs):
-        return False
-    return out.resolve() in entry.path.resolve().parents
+def _output_below_inputs(inputs: Sequence[Path], out: Path | None) -> Path | None:
+    """Return the output folder if it is no input itself: what an earlier command wrote there is not filled in."""
+    return None if out is None or out.resolve() in _resolved(inputs) else out.resolve()
 
 
 def _is_ignored(name: str) -> bool:
@@ -121,6 +133,8 @@ def _is_output_folder(inputs: Sequence[Path], out: Path | None) -> bool:
         return several
     if several and out.is_file():
         raise InputError("is a file; several files need a folder: --out FOLDER", path=out)
+    if several and is_known(out) and not out.is_dir():
+        raise InputError("has the name of a file; several files need a folder: --out FOLDER", path=out)
     return several or out.is_dir()
 
 
@@ -132,6 +146,8 @@ def _output(entry: _Entry, out: Path | None, folder: bool) -> Path | None:
 
 def _template(entry: _Entry, template: Path | None) -> Path | None:
     """Return the template of a file: the given file, or the file at the same place in the given folder."""
+    if not takes_template(entry.path):
+        return None
     if template is None or not template.is_dir():
         return template
     path = template / entry.relative

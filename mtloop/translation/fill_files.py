@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -15,14 +16,16 @@ from mtloop.core.errors import InputError
 from mtloop.core.protocols import DeclaresFeedback, Learner, Stateful
 from mtloop.core.record import newest_snapshot
 from mtloop.core.types import JSON, PostEdit
+from mtloop.data.formats.filling import TABLE_FORMATS, takes_columns
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.smt.card import CARD_FILE
 from mtloop.translation.file_plan import FilePlan, SkippedFile, plan_files
 from mtloop.translation.fill_report import FileReport, FillReport
-from mtloop.translation.fill_state import FORMAT, FileProgress, FillState, digest_of
+from mtloop.translation.fill_state import FORMAT, FileProgress, FillState, digest_of, writing
 from mtloop.translation.fill_units import FillOptions, Languages, Only, OpenedFile
-from mtloop.translation.lesson_choice import TranslatedUnit, choose_lessons
+from mtloop.translation.lesson_choice import TranslatedUnit
+from mtloop.translation.lesson_files import lessons_of, open_lesson_files
 from mtloop.translation.translator import DEFAULT_SMT_METHOD, Translator, load
 from mtloop.translation.unit_translation import learn_unit
 
@@ -95,7 +98,7 @@ class FillJob:
             if self.learned is not None and isinstance(learner, Stateful):
                 learner.load(self.learned)
             opened = OpenedFile.open(self.plan, self.options, translator.config.languages)
-            fill_file(opened, learner, FileProgress.read(self.state))
+            fill_file(opened, translator, FileProgress.read(self.state))
 
     def to_json(self) -> dict[str, JSON]:
         paths = {"path": self.plan.path, "out": self.plan.out, "template": self.plan.template}
@@ -125,6 +128,7 @@ def fill_files(
     options: FillOptions | None = None,
     template: Path | None = None,
     learn: int = MAX_LESSONS,
+    learn_from: Sequence[Path] = (),
     save_delta: Path | None = None,
     run_jobs: RunJobs | None = None,
 ) -> FillReport:
@@ -137,21 +141,32 @@ def fill_files(
         options: Which units are filled, and how the files are read.
         template: The file or folder with the source texts, for formats with one language in a file.
         learn: Maximum number of translated units that are learned first (0: none).
+        learn_from: More bilingual files to learn from, such as a translation memory. They are not written.
         save_delta: Where to write what was learned.
         run_jobs: Fills in the files in other processes (None: in this process).
     """
     engine, options = engine or EngineChoice(), options or FillOptions()
     plans, skipped = plan_files(inputs, out, template)
     with FillState(out) as state:
-        opened, refused = open_files(plans, options, engine.languages())
-        work = _Work(engine, options, state, learn, opened)
-        with engine.load() as translator:
+        opened, refused = open_files(plans, options, engine.languages(), learn_from)
+        memories = open_memories(learn_from, engine, options, learn, [*(plan.out for plan in plans), save_delta])
+        own = _with_own_delta(engine, save_delta, state)
+        work = _Work(own, engine.delta, options, state, learn, opened, memories)
+        with own.load() as translator:
             work.begin(translator)
             rejected = work.learn_first(translator.learner)
             if save_delta is not None:
-                translator.save(save_delta)
-            work.fill(translator.learner, run_jobs)
-        report = FillReport(work.reports(), [*skipped, *refused], len(state.lessons()), state.candidates, rejected)
+                with writing(save_delta):
+                    translator.save(save_delta)
+            work.fill(translator, run_jobs)
+        report = FillReport(
+            work.reports(),
+            [*skipped, *refused],
+            len(state.lessons()),
+            state.candidates,
+            rejected,
+            replaced=state.replaced,
+        )
         state.remove()
     return report
 
@@ -164,24 +179,35 @@ def plan_filling(
     options: FillOptions | None = None,
     template: Path | None = None,
     learn: int = MAX_LESSONS,
+    learn_from: Sequence[Path] = (),
 ) -> FillReport:
     """Return what `fill_files` would do. Nothing is written, and no model is loaded."""
     engine, options = engine or EngineChoice(), options or FillOptions()
     plans, skipped = plan_files(inputs, out, template)
-    opened, refused = open_files(plans, options, engine.languages())
-    lessons, candidates = lessons_of(opened, 0 if engine.never_learns() else learn)
-    files = [file.planned() for file in opened]
-    return FillReport(files, [*skipped, *refused], len(lessons), candidates, is_dry=True)
+    opened, refused = open_files(plans, options, engine.languages(), learn_from)
+    memories = open_memories(learn_from, engine, options, learn, [plan.out for plan in plans])
+    lessons, candidates = lessons_of(opened, 0 if engine.never_learns() else learn, memories)
+    files, replaced = [file.planned() for file in opened], replaced_files(opened)
+    return FillReport(files, [*skipped, *refused], len(lessons), candidates, replaced=replaced, is_dry=True)
+
+
+def replaced_files(opened: Sequence[OpenedFile]) -> list[str]:
+    """Return the outputs that exist already and are not filled in place."""
+    outputs = [file.plan.out for file in opened if file.plan.out is not None and not file.plan.in_place]
+    return [str(path) for path in outputs if path.exists()]
 
 
 def open_files(
-    plans: Sequence[FilePlan], options: FillOptions, model: Languages
+    plans: Sequence[FilePlan], options: FillOptions, model: Languages, learn_from: Sequence[Path] = ()
 ) -> tuple[list[OpenedFile], list[SkippedFile]]:
     """Open the files. One that was found in a folder and cannot be filled in is skipped; a named one is an error."""
+    if options.columns and not any(map(takes_columns, [*(plan.path for plan in plans), *learn_from])):
+        message = f"is not a table; leave out --columns, which is for {', '.join(TABLE_FORMATS)}"
+        raise InputError(message, path=plans[0].path)
     opened, skipped = [], []
     for plan in plans:
         try:
-            opened.append(OpenedFile.open(plan, options, model))
+            opened.append(OpenedFile.open(plan, options.for_file(plan.path), model))
         except InputError as error:
             if plan.is_named:
                 raise
@@ -191,38 +217,68 @@ def open_files(
     return opened, skipped
 
 
-def lessons_of(opened: Sequence[OpenedFile], limit: int) -> tuple[list[TranslatedUnit], int]:
-    """Return the units to learn, those of the newest file last, and the number of all translated units."""
-    by_age = sorted(opened, key=lambda file: _last_change(file.plan.path))
-    units = [unit for file in by_age for unit in file.lessons]
-    sources = (source for file in opened for source in file.sources)
-    return (choose_lessons(units, sources, limit) if limit else []), len(units)
-
-
-def fill_file(opened: OpenedFile, learner: Learner, progress: FileProgress) -> None:
+def fill_file(opened: OpenedFile, translator: Translator, progress: FileProgress) -> None:
     """Translate the units of a file that are missing in its state, and write the file."""
     with _bar(len(opened.to_fill), opened.plan.path.name) as bar:
-        opened.translate(learner, progress, bar.update)
+        opened.translate(translator.learner, progress, bar.update, partial(_one_thread, translator.config))
     opened.write(progress)
+
+
+@contextmanager
+def _one_thread(config: LearnerConfig) -> Iterator[None]:
+    """Let the engine compute with one thread for a while."""
+    config.method.engine.set_threads(1)
+    try:
+        yield
+    finally:
+        config.method.engine.set_threads(config.threads)
+
+
+def open_memories(
+    paths: Sequence[Path],
+    engine: EngineChoice,
+    options: FillOptions,
+    learn: int,
+    written: Sequence[Path | None],
+) -> list[OpenedFile]:
+    """Open the files that are only learned from. Raise InputError if nothing would be learned."""
+    if paths and not learn:
+        raise InputError("give --learn-from, or learn nothing, not both")
+    if paths and engine.never_learns():
+        raise InputError("the method learns nothing; leave out --learn-from, or choose another --method")
+    return open_lesson_files(paths, options, engine.languages(), written)
+
+
+def _with_own_delta(engine: EngineChoice, save_delta: Path | None, state: FillState) -> EngineChoice:
+    """Return the engine with a copy of its delta in the state, if the command overwrites the delta."""
+    delta = Path(engine.delta)
+    if not engine.delta or save_delta is None or delta.resolve() != save_delta.resolve() or not delta.exists():
+        return engine
+    return replace(engine, delta=str(state.first_delta(delta)))
 
 
 @dataclass(frozen=True)
 class _Work:
-    """The steps of a command, with the state beside its output."""
+    """The steps of a command, with the state beside its output. `delta`: the one that the user named."""
 
     engine: EngineChoice
+    delta: str
     options: FillOptions
     state: FillState
     learn: int
     opened: Sequence[OpenedFile]
+    memories: Sequence[OpenedFile] = ()
 
     def begin(self, translator: Translator) -> None:
         """Choose the lessons and write the header, or check that the same command was begun."""
-        candidates = self.state.candidates if self.state.header() else 0
         lessons: list[TranslatedUnit] = []
-        if not self.state.header():
-            lessons, candidates = lessons_of(self.opened, self.learn if _learns(translator.learner) else 0)
-        self.state.begin(self._header(translator) | {"candidates": candidates}, lessons)
+        if self.state.header():
+            found: dict[str, JSON] = {"candidates": self.state.candidates, "replaced": [*self.state.replaced]}
+        else:
+            limit = self.learn if learns(translator.learner) else 0
+            lessons, candidates = lessons_of(self.opened, limit, self.memories)
+            found = {"candidates": candidates, "replaced": [*replaced_files(self.opened)]}
+        self.state.begin(self._header(translator) | found, lessons)
 
     def _header(self, translator: Translator) -> dict[str, JSON]:
         config, model = translator.config, getattr(translator.learner, "base", None)
@@ -230,11 +286,14 @@ class _Work:
             "format": FORMAT,
             "versions": dict(config.method.engine.versions()),
             "inputs": [self._identity(number, file.plan) for number, file in enumerate(self.opened, start=1)],
-            "options": self.options.to_json() | {"learn": self.learn},
-            "engine": config.describe(model) | {"delta given": self.engine.delta},
+            "options": self.options.to_json() | {"learn": self.learn, "learn_from": self._memory_digests()},
+            "engine": config.describe(model) | {"delta given": self.delta},
             "glossary": digest_of(Path(self.engine.glossary)) if self.engine.glossary else "",
             "threads": self.engine.threads,
         }
+
+    def _memory_digests(self) -> list[JSON]:
+        return [digest_of(file.plan.path) for file in self.memories]
 
     def _identity(self, number: int, plan: FilePlan) -> list[JSON]:
         """What identifies an input. The digest of one that was filled in place already is that of the begun command."""
@@ -264,23 +323,23 @@ class _Work:
                     self.state.save_learner(learner, number, rejected)
         return rejected
 
-    def fill(self, learner: Learner, run_jobs: RunJobs | None) -> None:
+    def fill(self, translator: Translator, run_jobs: RunJobs | None) -> None:
         """Fill in the files whose output is not written yet."""
         if run_jobs is not None:
-            run_jobs(self._jobs(learner))
+            run_jobs(self._jobs(translator.learner))
             return
         for number, file in enumerate(self.opened, start=1):
             progress = self._progress(number)
             assert file.plan.out is not None
             if not progress.is_done(file.plan.out):
-                fill_file(file, learner, progress)
+                fill_file(file, translator, progress)
 
     def _jobs(self, learner: Learner) -> list[FillJob]:
         learned = newest_snapshot(self.state.snapshots.folder)
         if self.state.lessons() and not isinstance(learner, Stateful):
             raise InputError("the method cannot be saved for other processes; leave out --jobs")
         return [
-            FillJob(self.engine, file.plan, self.options, self.state.progress_path(number), learned)
+            FillJob(self.engine, file.plan, file.options, self.state.progress_path(number), learned)
             for number, file in enumerate(self.opened, start=1)
         ]
 
@@ -291,12 +350,9 @@ class _Work:
         return FileProgress.read(self.state.progress_path(number))
 
 
-def _learns(learner: Learner) -> bool:
+def learns(learner: Learner) -> bool:
+    """Whether a learner learns from corrections."""
     return not isinstance(learner, DeclaresFeedback) or PostEdit in learner.learns_from
-
-
-def _last_change(path: Path) -> int:
-    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def _bar(total: int, label: str, first: int = 0) -> tqdm[Any]:

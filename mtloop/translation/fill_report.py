@@ -10,9 +10,11 @@ from typing import Any
 
 from mtloop.core.plural import pluralise
 from mtloop.core.types import JSON
-from mtloop.translation.file_plan import UNKNOWN_TYPE, SkippedFile
+from mtloop.translation.answers import REJECTIONS
+from mtloop.translation.file_plan import NOT_OF_TEMPLATE, UNKNOWN_TYPE, SkippedFile
 
 MAX_LISTED = 20  # units or files in a list for the user
+MAX_NAMES = 8  # names in one line
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class FileReport:
     """The numbers of units of one file. `skipped`: those that were not filled, by reason.
 
     `failed` and `problems` are lines about units: the first failed check of each, and why a unit was left as it is.
-    `is_unmarked`: the format has no mark for review.
+    `is_unmarked`: the format has no mark for review. `assumed`: the target language, if neither the file nor its path
+    names one.
     """
 
     path: str
@@ -32,6 +35,7 @@ class FileReport:
     problems: Sequence[str] = ()
     notes: Sequence[str] = ()
     is_unmarked: bool = False
+    assumed: str = ""
 
     def __str__(self) -> str:
         return f"{self.path}: {describe(self.filled, self.kept, self.skipped)}"
@@ -54,6 +58,7 @@ class FillReport:
         lessons: Number of translated units that were chosen to be learned.
         candidates: Number of translated units.
         rejected: Units that were not learned, by reason.
+        replaced: Outputs that existed before and were no inputs.
         is_dry: Nothing was translated or written.
     """
 
@@ -62,6 +67,7 @@ class FillReport:
     lessons: int = 0
     candidates: int = 0
     rejected: Mapping[str, int] = field(default_factory=dict)
+    replaced: Sequence[str] = ()
     is_dry: bool = False
 
     @property
@@ -84,20 +90,45 @@ class FillReport:
 
     @property
     def _learned(self) -> str:
-        reasons = ", ".join(f"{count} {name}" for name, count in sorted(self.rejected.items()))
-        rejected = f" ({sum(self.rejected.values())} not used: {reasons})" if reasons else ""
-        return f"learned from {self.lessons - sum(self.rejected.values())} of {self.candidates}{rejected}"
+        reasons = [f"{count} because {REJECTIONS.get(name, name)}" for name, count in sorted(self.rejected.items())]
+        unusable = f"; not usable: {', '.join(reasons)}" if reasons else ""
+        learned, units = self.lessons - sum(self.rejected.values()), pluralise(self.candidates, "translated unit")
+        others = self.candidates - self.lessons
+        left_out = f"; {others} left out: repeated, or more than --learn takes" if others and self.lessons else ""
+        return f"learned from {learned} of {units}{left_out}{unusable}"
 
     def messages(self) -> Iterator[str]:
         """Yield the lines for the user besides the closing line: skipped files, notes, failed checks."""
-        by_reason = sorted(self.skipped, key=lambda one: one.reason == UNKNOWN_TYPE)  # faults come first
-        yield from _listed([f"skipped {one}" for one in by_reason], "files")
+        yield from self._skipped_files()
+        if self.replaced:
+            yield f"{'would replace' if self.is_dry else 'replaced'} {_first(self.replaced)}"
         if unmarked := [file.path for file in self.files if file.is_unmarked]:
-            more = f" and {len(unmarked) - 1} more" if len(unmarked) > 1 else ""
-            yield f"{unmarked[0]}{more}: the format has no mark for review, so filled units look like all others"
+            yield f"{_first(unmarked)}: the format has no mark for review, so filled units look like all others"
+        if assumed := [file for file in self.files if file.assumed]:
+            language = f"{assumed[0].assumed} is assumed; choose with --target-lang"
+            yield f"{_first([file.path for file in assumed])}: no target language is named; {language}"
         yield from _listed([f"{file.path}: {note}" for file in self.files for note in file.notes], "notes")
         yield from _listed([f"left as it is: {one}" for file in self.files for one in file.problems], "units")
         yield from _listed([f"failed check: {one}" for one in self.failed], "units")
+
+    def _skipped_files(self) -> Iterator[str]:
+        """Yield a line for each file with a fault, then one for all files of each other reason."""
+        foreign = [one for one in self.skipped if one.language]
+        others = [one for one in self.skipped if not one.language]
+        unrelated = [one for one in others if NOT_OF_TEMPLATE in one.reason]
+        unknown = [one for one in others if one.reason == UNKNOWN_TYPE]
+        faults = [one for one in others if NOT_OF_TEMPLATE not in one.reason and one.reason != UNKNOWN_TYPE]
+        yield from _listed([f"skipped {one}" for one in faults], "files")
+        if foreign:
+            languages = _few(sorted({one.language for one in foreign}))
+            yield f"skipped {pluralise(len(foreign), 'file')} in other languages ({languages})"
+        if unrelated:
+            names = _few([str(one.path) for one in unrelated])
+            count = pluralise(len(unrelated), "file")
+            yield f"skipped {count} without a key of the template, and without the name of a translation ({names})"
+        if unknown:
+            suffixes = _few(sorted({one.path.suffix or one.path.name for one in unknown}))
+            yield f"skipped {pluralise(len(unknown), 'file')} of unknown types ({suffixes})"
 
 
 def describe(filled: int, kept: int, skipped: Mapping[str, int]) -> str:
@@ -108,6 +139,14 @@ def describe(filled: int, kept: int, skipped: Mapping[str, int]) -> str:
     """
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(skipped.items()) if count)
     return f"{filled} filled, {kept} kept, {sum(skipped.values())} skipped" + (f" ({reasons})" if reasons else "")
+
+
+def _first(paths: Sequence[str]) -> str:
+    return f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else paths[0]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join([*names[:MAX_NAMES], *(["..."] if len(names) > MAX_NAMES else [])])
 
 
 def _listed(lines: Sequence[str], noun: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ The folder `OUT.mtloop` holds:
 
 - `header.json`: the inputs, the model, the method and all options; another command is refused
 - `lessons.jsonl`: the translated units that are learned first
+- `delta`: the delta to start from, if the command overwrites it
 - `learned.state/`: snapshots of the learner
 - `file-0001.jsonl` and so on: the filled units of each file, then the digest of its output
 """
@@ -22,6 +23,7 @@ from typing import Any
 
 from mtloop.core.atomic import atomic, write_text
 from mtloop.core.errors import InputError, SerialisationError
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.locks import FileLock, try_lock
 from mtloop.core.protocols import Learner
 from mtloop.core.record import Snapshots
@@ -46,7 +48,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class FilledUnit:
-    """The translation of one unit of a file. `repaired`: protected texts that were put back by rule."""
+    """The translation of one unit of a file. `repaired`: protected texts that the model lost and that were put back."""
 
     index: int
     text: str
@@ -138,6 +140,17 @@ class FillState:
     def header_path(self) -> Path:
         return self.folder / "header.json"
 
+    def first_delta(self, path: Path) -> Path:
+        """Return a copy of the delta as it was when the command was begun. The command itself may overwrite it."""
+        copy, half = self.folder / "delta", self.folder / "delta.tmp"
+        with writing(self.folder):
+            for stale in (half,) if self.header_path.exists() else (half, copy):
+                _remove(stale)
+            if not copy.exists():
+                (shutil.copytree if path.is_dir() else shutil.copyfile)(path, half)
+                half.rename(copy)
+        return copy
+
     @property
     def snapshots(self) -> Snapshots:
         return Snapshots(self.folder / "learned")
@@ -150,13 +163,20 @@ class FillState:
 
     def rejected(self, lessons: int) -> dict[str, int]:
         """Return the number of lessons that were not used, by reason, if they were saved after this many lessons."""
-        saved = json.loads(self._rejected_path.read_bytes()) if self._rejected_path.exists() else {}
-        return dict(saved["rejected"]) if saved.get("lessons") == lessons else {}
+        with json_errors(self._rejected_path, "a record of lessons"):
+            saved = parse_json(self._rejected_path.read_bytes()) if self._rejected_path.exists() else {}
+            return dict(saved["rejected"]) if saved.get("lessons") == lessons else {}
 
     @property
     def candidates(self) -> int:
         """The number of translated units that the lessons were chosen from."""
         return int(str(self.header()["candidates"]))
+
+    @property
+    def replaced(self) -> list[str]:
+        """The outputs that existed when the command was begun, without those that are filled in place."""
+        found = self.header().get("replaced")
+        return [str(path) for path in found] if isinstance(found, list) else []
 
     @property
     def _rejected_path(self) -> Path:
@@ -183,8 +203,9 @@ class FillState:
 
     def lessons(self) -> list[TranslatedUnit]:
         """Return the lessons of the command that was begun."""
-        rows = map(loads, self._lessons_path.read_bytes().splitlines())
-        return [TranslatedUnit(decode(Segment, row["segment"]), str(row["target"])) for row in rows]
+        with json_errors(self._lessons_path, "a file of lessons"):
+            rows = map(loads, self._lessons_path.read_bytes().splitlines())
+            return [TranslatedUnit(decode(Segment, row["segment"]), str(row["target"])) for row in rows]
 
     def progress_path(self, number: int) -> Path:
         """Return the file with the state of an input, counted from 1."""
@@ -201,10 +222,27 @@ class FillState:
 
     def _check(self, begun: Mapping[str, JSON], header: Mapping[str, JSON]) -> None:
         wanted = json.loads(json.dumps(header))
-        differing = [name for name in {**begun, **wanted} if begun.get(name) != wanted.get(name)]
+        differing = list(_differences(begun, wanted))
         if differing:
             message = f"another command was begun for this output (differing: {', '.join(differing)})"
             raise InputError(f"{message}; finish it with that command, or delete the folder", path=self.folder)
+
+
+def _differences(begun: Mapping[str, JSON], wanted: Mapping[str, JSON]) -> Iterator[str]:
+    """Yield the names of the fields that differ; of options, the options themselves."""
+    for name in {**begun, **wanted}:
+        one, other = begun.get(name), wanted.get(name)
+        if name == "options" and isinstance(one, dict) and isinstance(other, dict):
+            yield from (f"--{option.replace('_', '-')}" for option in _differences(one, other))
+        elif one != other:
+            yield name
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def digest_of(path: Path | None) -> str:

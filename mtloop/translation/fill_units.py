@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -15,19 +17,27 @@ from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
-from mtloop.data.formats.filling import BilingualFile, FileUnit, Filling, UnitState, open_file
+from mtloop.data.formats.filling import BilingualFile, FileUnit, Filling, UnitState, open_file, takes_columns
+from mtloop.data.formats.monolingual import is_named_translation, named_language
 from mtloop.data.languages import check_languages
+from mtloop.text.language_codes import language_of
+from mtloop.text.messages import first_words
 from mtloop.text.text_unit import TextUnit
-from mtloop.translation.file_plan import FilePlan
+from mtloop.translation.file_plan import NOT_OF_TEMPLATE, FilePlan
 from mtloop.translation.fill_report import FileReport
 from mtloop.translation.fill_state import FileProgress, FilledUnit, digest_of_bytes, writing
 from mtloop.translation.lesson_choice import TranslatedUnit, segment_of
-from mtloop.translation.unit_translation import translate_units
+from mtloop.translation.quality_checks import SERIOUS
+from mtloop.translation.unit_translation import OneThread, translate_units
 
 CHUNK = 96  # units that are translated together; a kill loses the work of one chunk at most
 FILL, KEEP, OWN = "fill", "keep", "own"  # own: the header of a PO file, which is no text to translate
-NO_SOURCE, NOT_ICU = "without a source", "not a valid ICU message"
+NO_SOURCE, NOT_ICU, CHOICE = "without a source", "not a valid ICU message", "with a choice of Java"
 EMPTY, IMPOSSIBLE = "without a translation by the model", "the file cannot hold the translation"
+BROKEN = "placeholders or tags are wrong"
+_CHOICE = re.compile(r"\{\s*\w+\s*,\s*choice\s*,")
+_NAMED_BY_PATH = frozenset({".po", ".ts", ".xlf", ".xliff", ".sdlxliff", ".mqxliff"})
+_NO_LANGUAGE = frozenset({".txt", ".tsv", ".csv", ".tmx"})  # nobody expects that these files name one
 Languages: TypeAlias = tuple[str, str]
 
 
@@ -50,6 +60,10 @@ class FillOptions:
     source_lang: str | None = None
     target_lang: str | None = None
 
+    def for_file(self, path: Path) -> FillOptions:
+        """Return the options that apply to a file: only a table has columns."""
+        return self if takes_columns(path) else replace(self, columns={})
+
     def to_json(self) -> dict[str, JSON]:
         fields: dict[str, JSON] = {"only": str(self.only), "approve": self.approve, "columns": dict(self.columns)}
         return fields | {"source_lang": self.source_lang, "target_lang": self.target_lang}
@@ -63,13 +77,19 @@ class OpenedFile:
     file: BilingualFile
     options: FillOptions
     target_lang: str
+    is_assumed: bool = False
+    """Whether neither the file nor its path names the target language."""
 
     @classmethod
     def open(cls, plan: FilePlan, options: FillOptions, model: Languages) -> OpenedFile:
         """Open a file. Raise InputError if it cannot be read, or is in other languages than those of the model."""
-        file = _open(plan, options, model)
-        check_languages(_FileLanguages(plan.path, *file.languages), *model)
-        return cls(plan, file, options, file.languages[1] or model[1])
+        named = "" if options.target_lang else _named_language(plan.path, model)
+        file = _open(plan, options, (model[0], named or model[1]))
+        source, target = file.languages
+        check_languages(_FileLanguages(plan.path, source, target or named), *model)
+        _check_is_translation(plan, file)
+        target = target or named
+        return cls(plan, file, options, target or model[1], not target and plan.path.suffix.lower() not in _NO_LANGUAGE)
 
     @cached_property
     def decisions(self) -> list[str]:
@@ -104,6 +124,7 @@ class OpenedFile:
             problems=self._problems,
             notes=list(self.file.notes),
             is_unmarked=self._is_unmarked,
+            assumed=self.target_lang if self.is_assumed else "",
         )
 
     def done(self, units: Iterable[FilledUnit], unfilled: Mapping[int, str]) -> FileReport:
@@ -125,29 +146,45 @@ class OpenedFile:
 
     @property
     def _problems(self) -> list[str]:
-        found = (index for index, decision in enumerate(self.decisions) if decision == NOT_ICU)
-        return [self._message(index, _text_unit(self.file.units[index]).problem) for index in found]
+        found = (index for index, decision in enumerate(self.decisions) if decision in (NOT_ICU, CHOICE))
+        return [self._message(index, _problem(self.file.units[index])) for index in found]
 
     def _message(self, index: int, text: str) -> str:
-        return f"{self.plan.path}: unit {self.file.units[index].id}: {text}"
+        unit = self.file.units[index]
+        place = f"{self.plan.path}:{unit.line}" if unit.line else f"{self.plan.path}: unit {unit.id}"
+        return f'{place}: "{first_words(unit.source)}": {text}'
 
-    def translate(self, learner: Learner, progress: FileProgress, on_filled: Callable[[int], object]) -> None:
+    def translate(
+        self,
+        learner: Learner,
+        progress: FileProgress,
+        on_filled: Callable[[int], object],
+        one_thread: OneThread = nullcontext,
+    ) -> None:
         """Translate the units that are not in the state yet, chunk by chunk; the same chunks as without a kill."""
         for chunk in _chunks(self.to_fill):
             if not all(index in progress.units for index in chunk):
                 segments = [(index, segment_of(self.file.units[index])) for index in chunk]
-                progress.add(translate_units(learner, segments, target_lang=self.target_lang))
+                progress.add(translate_units(learner, segments, self.target_lang, one_thread))
             on_filled(len(chunk))
 
     def write(self, progress: FileProgress) -> None:
         """Write the output: readers see the old file or the complete new one."""
         out = self.plan.out
         assert out is not None
-        fillings = {index: self._filling(unit) for index, unit in progress.units.items() if unit.text.strip()}
+        unfilled = {index: reason for index, unit in progress.units.items() if (reason := self._refusal(unit))}
+        fillings = {index: self._filling(unit) for index, unit in progress.units.items() if index not in unfilled}
         content, impossible = filled_as_possible(self.file, fillings)
-        unfilled = dict.fromkeys(progress.units.keys() - fillings.keys(), EMPTY) | dict.fromkeys(impossible, IMPOSSIBLE)
+        unfilled |= dict.fromkeys(impossible, IMPOSSIBLE)
         progress.finish(digest_of_bytes(content), self.done(progress.units.values(), unfilled).to_json())
         write_like_before(out, content)
+
+    def _refusal(self, unit: FilledUnit) -> str:
+        """Return why a translation is not written, "" if it is. What breaks a program is written with a mark only."""
+        if not unit.text.strip():
+            return EMPTY
+        is_broken = any(failed.name in SERIOUS for failed in unit.failed)
+        return BROKEN if is_broken and not self.file.marks_review else ""
 
     def _filling(self, unit: FilledUnit) -> Filling:
         """A unit that was repaired or fails a check stays marked for review."""
@@ -157,18 +194,23 @@ class OpenedFile:
 def decide(unit: FileUnit, only: Only) -> str:
     """Return FILL, KEEP, OWN, or the reason why a unit is skipped."""
     if not unit.source.strip():
-        return OWN if unit.state is UnitState.LOCKED and unit.target else NO_SOURCE
+        return OWN if unit.state is UnitState.LOCKED and unit.id == "header" else NO_SOURCE
     if unit.state is UnitState.LOCKED:
         return "locked"
     if unit.state is UnitState.TRANSLATED and only is not Only.ALL:
         return KEEP
     if unit.state is UnitState.FUZZY and only is Only.UNTRANSLATED:
         return "fuzzy"
-    return NOT_ICU if "{" in unit.source and _text_unit(unit).problem else FILL
+    if _CHOICE.search(unit.source):
+        return CHOICE
+    return NOT_ICU if "{" in unit.source and _problem(unit) else FILL
 
 
-def _text_unit(unit: FileUnit) -> TextUnit:
-    return TextUnit.of(unit.source, unit.syntax)
+def _problem(unit: FileUnit) -> str:
+    """Return why a unit cannot be translated, "" if it can."""
+    if _CHOICE.search(unit.source):
+        return "the choice format of Java is not translated; write a plural"
+    return TextUnit.of(unit.source, unit.syntax).problem
 
 
 def filled_as_possible(file: BilingualFile, fillings: Mapping[int, Filling]) -> tuple[bytes, list[int]]:
@@ -199,10 +241,8 @@ def write_like_before(path: Path, content: bytes) -> None:
     with writing(path):
         for stale in path.parent.glob(f".{escape(path.name)}.*.tmp"):  # a process was killed while writing it
             stale.unlink()
-        with atomic(path) as file:
+        with atomic(path, mode) as file:
             file.write(content)
-        if mode is not None:
-            path.chmod(mode)
 
 
 def _open(plan: FilePlan, options: FillOptions, model: Languages) -> BilingualFile:
@@ -224,6 +264,27 @@ def _open(plan: FilePlan, options: FillOptions, model: Languages) -> BilingualFi
 def _open_with(plan: FilePlan, options: FillOptions, languages: tuple[str | None, str | None]) -> BilingualFile:
     source, target = languages
     return open_file(plan.path, columns=options.columns, source_lang=source, target_lang=target, template=plan.template)
+
+
+def _named_language(path: Path, model: Languages) -> str:
+    """Return the target language that the path of a PO, TS or XLIFF file names, "" if none.
+
+    In XLIFF the language may be that of the source: messages.en.xlf.
+    """
+    kind = path.suffix.lower()
+    named = named_language(path.resolve()) if kind in _NAMED_BY_PATH else ""
+    is_source = "xl" in kind and language_of(named) == language_of(model[0])
+    return "" if is_source else named
+
+
+def _check_is_translation(plan: FilePlan, file: BilingualFile) -> None:
+    """Raise InputError if a file of a folder has nothing to do with the template of the folder."""
+    kind, template = plan.path.suffix.lower(), plan.template
+    if not plan.shares_template or template is None:
+        return
+    shares_key = kind != ".txt" and any(unit.target for unit in file.units)
+    if not shares_key and not is_named_translation(plan.path.resolve(), template.resolve()):
+        raise InputError(f"{NOT_OF_TEMPLATE} {template}", path=plan.path)
 
 
 def _chunks(indices: Sequence[int]) -> Iterator[Sequence[int]]:

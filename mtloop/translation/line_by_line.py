@@ -5,32 +5,57 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import BinaryIO
 
 from mtloop.core.errors import InputError
+from mtloop.data.languages import check_languages
 from mtloop.text.files import MAX_LINE_BYTES, decode_line
 
 NAME = "standard input"
-MAX_COMMENTS = 1000  # lines at the start that are read to recognise a PO file
-_MAX_START = 1 << 16  # bytes that are read to find the root element
-_XML_START = re.compile(r"\s*<(?:\?xml|!doctype|xliff|tmx|ts|resources)\b", re.IGNORECASE)
-_PO_START = re.compile(r"(?:#~ ?)?(?:msgid|msgctxt)\s+\"")
-_ROOT = re.compile(r"<(xliff|tmx|ts|resources)\b", re.IGNORECASE)
+MAX_COMMENTS = 1000  # lines at the start that are read to recognise a file
+_MAX_START = 1 << 16  # characters at the start that are read to recognise a file, and bytes to find the root element
+_COMMENTS = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|#(?!~ ?msg)[^\n]*\n)*", re.DOTALL)
+_PO_START = re.compile(r"(?:#~ ?)?(?:msgid|msgctxt|domain)\s+\"")
+_XML_START = re.compile(
+    r"<(?:\?xml|!doctype|(?:[\w.-]+:)?(?:xliff|tmx|ts|resources))\b|<[\w:.-]+\s[^<>]*\bxmlns[:=]", re.IGNORECASE
+)
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_JSON_START = re.compile(rf"(?:\[\s*)?\{{\s*{_STRING}\s*:|\[\s*{_STRING}\s*[,\]]|(?:\{{|\[|\[\{{)[ \t]*$", re.MULTILINE)
+_ROOT = re.compile(r"<(?:[\w.-]+:)?(xliff|tmx|ts|resources)\b", re.IGNORECASE)
 _SUFFIXES = {"xliff": ".xlf", "tmx": ".tmx", "ts": ".ts", "resources": ".xml"}
 
 
+@dataclass(frozen=True)
+class InputLanguages:
+    """The languages that the user names for standard input; "" for one that is not named."""
+
+    source_lang: str
+    target_lang: str
+    path: Path = Path(NAME)
+
+
+def check_input_languages(source_lang: str | None, target_lang: str | None, model: tuple[str, str]) -> None:
+    """Raise InputError if the user names other languages than those of the model."""
+    check_languages(InputLanguages(source_lang or "", target_lang or ""), *model)
+
+
 def plain_lines(file: BinaryIO) -> Iterator[str]:
-    """Yield the lines of a text. Raise InputError, with the right command, for raw PO, XML and JSON."""
+    """Yield the lines of a text. Raise InputError, with the right command, for raw PO, XML, JSON and TSV."""
     numbered = enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1)
     lines = (decode_line(_without_bom(raw, number), NAME, number) for number, raw in numbered)
-    start = []
+    start, text = list[str](), ""
     for line in lines:
         start.append(line)
-        if len(start) > MAX_COMMENTS or (line.strip() and not line.startswith("#")) or _PO_START.match(line):
+        text = _without_comments(f"{text}{line}\n")
+        if not (text == "" or text.startswith("<!--")) or len(start) == MAX_COMMENTS or len(text) > _MAX_START:
             break
-    if start:
-        _check_plain(start[-1], file)
+    _check_plain(text, file)
+    if text.count("\t") and (following := next(lines, None)) is not None:
+        start.append(following)
+    _check_no_table(start)
     return chain(start, lines)
 
 
@@ -38,15 +63,29 @@ def _without_bom(raw: bytes, number: int) -> bytes:
     return raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
-def _check_plain(line: str, file: BinaryIO) -> None:
-    """Check the first line that is neither empty nor a comment."""
-    if _PO_START.match(line):
+def _without_comments(text: str) -> str:
+    """Return a text without white space and comments of PO and XML at its start."""
+    found = _COMMENTS.match(text)
+    return text[found.end() :] if found else text
+
+
+def _check_plain(text: str, file: BinaryIO) -> None:
+    """Check what follows the comments at the start."""
+    if _PO_START.match(text):
         _refuse("a PO file", ".po")
-    if line.strip() in ("{", "[", "[{"):
+    if _JSON_START.match(text):
         _refuse("a JSON file", ".json", " --template SOURCE.json")
-    if _XML_START.match(line):
-        root = _ROOT.search(line + file.read(_MAX_START).decode(errors="replace"))
+    if _XML_START.match(text):
+        root = _ROOT.search(text + file.read(_MAX_START).decode(errors="replace"))
         _refuse("an XML file", _SUFFIXES[root[1].lower()] if root else ".xlf")
+
+
+def _check_no_table(lines: list[str]) -> None:
+    """Check that the text does not start with the header of a table, nor with two rows of one."""
+    numbers = [line.count("\t") for line in lines[-2:]]
+    names = {name.strip().lower() for name in lines[0].split("\t")} if lines else set[str]()
+    if (len(numbers) == 2 and numbers[0] and numbers[0] == numbers[1]) or names >= {"source", "target"}:
+        _refuse("a TSV file", ".tsv")
 
 
 def _refuse(kind: str, suffix: str, template: str = "") -> None:

@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from xml.parsers import expat
 
 from translate.filters.checks import CheckerConfig, FilterFailure, StandardChecker
 
-from mtloop.text.messages import join_names
+from mtloop.text.messages import join_names, one_line
 from mtloop.text.pair_filter import PairFilter
 from mtloop.text.protected.placeholders import find_placeholders
 from mtloop.text.protected.tags import find_tags
@@ -42,7 +43,7 @@ TOOLKIT_CHECKS = {
     "repeated word": ("doublewords",),
 }
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.)")  # German has a space before it
-_REPEATED = re.compile(r"\b([^\W\d_]+)\s+\1\b", re.IGNORECASE)
+_REPEATED = re.compile(r"\b([^\W\d_]+)\s+\1\b")  # not "Möchten Sie sie"
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"\d+")
 
@@ -61,7 +62,7 @@ class FailedCheck:
 def failed_checks(source: str, target: str, *, syntax: str = "plain", target_lang: str = "") -> tuple[FailedCheck, ...]:
     """Return the checks that a translation fails, the serious ones first.
 
-    `syntax` is "plain", or "xml" for fragments of an XML file.
+    `syntax` is "plain", "xml" for fragments of an XML file, or "html".
 
     >>> [str(failed) for failed in failed_checks("Delete {name}?", "Löschen?", target_lang="de")]
     ['placeholders: {name} is missing']
@@ -85,10 +86,10 @@ def _severity(failed: Sequence[FailedCheck]) -> tuple[int, int]:
 
 
 def _failures(unit: TextUnit, source: str, target: str, language: str) -> Iterator[FailedCheck]:
-    is_xml = unit.syntax is Syntax.XML
+    is_xml = unit.syntax is not Syntax.PLAIN
     texts = _visible_text(source, is_xml), _visible_text(target, is_xml)
     yield from _differences("tags", *(_tags(text, is_xml) for text in (source, target)))
-    if is_xml and (error := _xml_error(target)):
+    if unit.syntax is Syntax.XML and (error := xml_error(target)):
         yield FailedCheck("XML", f"not well-formed: {error}")
     if unit.message is not None and unit.message.arguments:
         yield from _icu_failures(unit, target)
@@ -98,6 +99,8 @@ def _failures(unit: TextUnit, source: str, target: str, language: str) -> Iterat
     yield from _differences("numbers", *(Counter(_NUMBER.findall(_without_placeholders(text))) for text in texts))
     if _spaces(source) != _spaces(target):
         yield FailedCheck("spaces at the ends", "differ from those of the source")
+    if number := _empty_line(*texts):
+        yield FailedCheck("line breaks", f"line {number} is empty")
     if PairFilter()(*texts) == "length":
         yield FailedCheck("length", "one side is much longer than the other")
     if texts[0].lower() == texts[1].lower() and _has_words(texts[0], MIN_UNCHANGED_WORDS):
@@ -118,14 +121,14 @@ def _toolkit_failures(unit: TextUnit, source: str, target: str, language: str) -
 
 
 def _toolkit_failure(checker: StandardChecker, function: str, source: str, target: str) -> str:
-    """Return what is wrong; "" if the check passes, or if the toolkit cannot handle the text."""
+    """Return what is wrong; "" if the check passes."""
     checker.results_cache = {}
     try:
         passed = getattr(checker, function)(source, target)
     except FilterFailure as failure:
         return _plain(str(failure))
-    except Exception:  # a fault of the toolkit must not end the work on a file
-        return ""
+    except Exception as error:  # a fault of the toolkit must not end the work on a file
+        return f"{function} of translate-toolkit could not be run ({type(error).__name__}: {one_line(error)})"
     return "" if passed else "the translation is empty"
 
 
@@ -177,6 +180,13 @@ def _without_placeholders(text: str) -> str:
     return text
 
 
+def _empty_line(source: str, target: str) -> int:
+    """Return the number of the first line with words whose translation is empty; 0 if there is none."""
+    lines = zip_longest(source.splitlines(), target.splitlines(), fillvalue="")
+    empty = (number for number, (one, other) in enumerate(lines, start=1) if _WORD.search(one) and not other.strip())
+    return next(empty, 0)
+
+
 def _plain_ellipsis(text: str) -> str:
     return _ELLIPSIS.sub("...", text)
 
@@ -204,7 +214,7 @@ def _arguments(unit: TextUnit) -> Counter[str]:
     return Counter(f"{{{one.name}, {one.kind}}}" for one in arguments)
 
 
-def _xml_error(fragment: str) -> str:
+def xml_error(fragment: str) -> str:
     """Return why a fragment is not well-formed; prefixes need no declaration. "" if it is well-formed."""
     parser = expat.ParserCreate()
     try:

@@ -19,7 +19,7 @@ from mtloop.methods.own import refuse_engine_from_file
 from mtloop.nmt.delta_files import find_delta, read_delta
 from mtloop.smt.card import CARD_FILE
 from mtloop.text.glossary import Glossary, TermPairs
-from mtloop.translation.answers import Correction, Translation, explain
+from mtloop.translation.answers import Correction, Translation, explain, explain_shared
 from mtloop.translation.arguments import check_path, check_text
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ class UsesTerms(Protocol):
     """A learner that can use the terms of a glossary while it translates."""
 
     terms: TermModel | None
+
+
+@runtime_checkable
+class KeepsCorrections(Protocol):
+    """A learner that keeps its corrections itself, for everyone who uses it: a project of a server."""
+
+    def retract(self, segment: Segment, text: str) -> None:
+        """Undo the correction of a segment."""
+        ...
 
 
 def load(
@@ -217,6 +226,8 @@ class Translator:
         return f"method {method.name} never learns" + (" with these settings" if method.learns_from else "")
 
     def _explain(self, proposal: Proposal, similar: tuple[SimilarCorrection, ...] | None) -> str:
+        if isinstance(self.learner, KeepsCorrections):
+            return self._never_learns or explain_shared(proposal, similar)
         counted = not self.loaded or hasattr(self.learner, "lessons_")
         return self._never_learns or explain(proposal, similar, self.corrections_, counted=counted)
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from mtloop.core.protocols import Learner
-from mtloop.core.types import JSON, Learned, PostEdit, Proposal, Segment
+from mtloop.core.types import JSON, Learned, PostEdit, Proposal, Segment, SimilarCorrection
+from mtloop.text.messages import join_names
 from mtloop.text.protected.word_links import Link
 from mtloop.text.text_unit import TextUnit
 from mtloop.translation.fill_state import FilledUnit
 from mtloop.translation.lesson_choice import TranslatedUnit
-from mtloop.translation.quality_checks import failed_checks, is_better
+from mtloop.translation.quality_checks import FailedCheck, failed_checks, is_better
 
 SECOND_BEAM = 4  # beam size of the second try
+MAX_SECOND_TRY = 1000  # characters of a source that gets one; a search with beams is not done in batches
+OneThread: TypeAlias = Callable[[], AbstractContextManager[object]]
+"""Makes the engine compute with one thread. A beam is too small for more: on a busy machine they are much slower."""
 
 
 @runtime_checkable
@@ -51,13 +55,37 @@ def learn_unit(learner: Learner, lesson: TranslatedUnit) -> Learned:
     return learned[0] if learned else Learned(rejected="placeholders")
 
 
-def translate_units(learner: Learner, segments: Sequence[tuple[int, Segment]], *, target_lang: str) -> list[FilledUnit]:
+def as_written(similar: Iterable[SimilarCorrection], units: Sequence[TranslatedUnit]) -> tuple[SimilarCorrection, ...]:
+    """Return similar corrections with the texts of the user's units. A learner knows sentences with stand-ins.
+
+    One that belongs to no unit stays as it is. Of several sentences of one unit, the first one counts.
+    """
+    similar = list(similar)
+    unknown = {(one.source, one.target) for one in similar} - {unit.key for unit in units}
+    written: dict[tuple[str, str], tuple[str, str]] = {}
+    for unit in units if unknown else ():
+        pairs = _text_unit(unit.segment).lessons(unit.target)
+        written |= {pair: unit.key for pair in pairs if pair in unknown}
+    found: dict[tuple[str, str], SimilarCorrection] = {}
+    for one in similar:
+        source, target = written.get((one.source, one.target), (one.source, one.target))
+        found.setdefault((source, target), replace(one, source=source, target=target))
+    return tuple(found.values())
+
+
+def translate_units(
+    learner: Learner, segments: Sequence[tuple[int, Segment]], target_lang: str, one_thread: OneThread = nullcontext
+) -> list[FilledUnit]:
     """Translate units, given with their index, and check them. One that fails gets a second try with a larger beam."""
     proposals = propose_all(learner, [segment for _, segment in segments])
     filled = [_checked(index, one, target_lang) for (index, _), one in zip(segments, proposals, strict=True)]
-    failing = [number for number, unit in enumerate(filled) if unit.failed or unit.repaired]
+    failing = [
+        number
+        for number, unit in enumerate(filled)
+        if (unit.failed or unit.repaired) and len(segments[number][1].source) <= MAX_SECOND_TRY
+    ]
     if failing and isinstance(learner, HasBeam) and learner.beam_size < SECOND_BEAM:
-        with _beam_of(learner, SECOND_BEAM):
+        with _beam_of(learner, SECOND_BEAM), one_thread():
             again = propose_all(learner, [segments[number][1] for number in failing])
         for number, proposal in zip(failing, again, strict=True):
             filled[number] = _better(filled[number], _checked(segments[number][0], proposal, target_lang))
@@ -93,6 +121,9 @@ def _checked(index: int, proposal: Proposal, target_lang: str) -> FilledUnit:
     segment, repaired = proposal.segment, proposal.memo.get("repaired", [])
     syntax = str(segment.context["syntax"])
     failed = failed_checks(segment.source, proposal.text, syntax=syntax, target_lang=target_lang)
+    if isinstance(missed := proposal.memo.get("missed terms"), list):
+        message = f"{join_names(map(str, missed))} not translated as the glossary says"
+        failed = (*failed, FailedCheck("glossary", message))
     return FilledUnit(index, proposal.text, tuple(map(str, repaired if isinstance(repaired, list) else ())), failed)
 
 

@@ -1,24 +1,27 @@
 """The learner of a person's work: it learns each confirmation, and what it learned is found again after a restart.
 
 Its state follows from the lessons in order: translated units of the file first, then the confirmations in the trace.
-Snapshots of both are in the folder of the work.
+Snapshots of both are in the folder of the work. A project of a server keeps its lessons itself. The last confirmation
+is sent again only if a kill came before the file `sent.txt` says that it was sent.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
+from mtloop.core.atomic import write_text
 from mtloop.core.protocols import Learner, RecallsCorrections, SupportsForget
 from mtloop.core.record import Snapshots
 from mtloop.core.types import Learned, PostEdit, Proposal, Segment, SimilarCorrection, Step
 from mtloop.metrics.effort import StaticCompleter
 from mtloop.translation.fill_files import EngineChoice
-from mtloop.translation.fill_state import FillState
+from mtloop.translation.fill_state import FillState, writing
 from mtloop.translation.lesson_choice import TranslatedUnit
-from mtloop.translation.translator import Translator, UsesTerms
-from mtloop.translation.unit_translation import ProtectsText, learn_unit, propose_all
+from mtloop.translation.translator import KeepsCorrections, Translator, UsesTerms
+from mtloop.translation.unit_translation import ProtectsText, as_written, learn_unit, propose_all
 from mtloop.translation.work_file import text_of
 
 SNAPSHOT_EVERY = 20  # confirmations; so many are learned again at most, after a kill or an undo
@@ -40,8 +43,17 @@ class WorkLearner:
     def learner(self) -> Learner:
         return self.translator.learner
 
+    @property
+    def keeps_corrections(self) -> bool:
+        """Whether the learner is a project of a server."""
+        return isinstance(self.learner, KeepsCorrections)
+
     def begin(self, steps: Sequence[Step], progress: Progress) -> None:
         """Learn what is not in a snapshot: translated units of the file, then confirmations."""
+        if self.keeps_corrections and steps:
+            if self._last_sent() != len(steps):
+                self.learn(steps[-1], len(steps))
+            return
         done = self._snapshots.restore(self.learner, len(steps))
         if not done:
             self._learn_first(progress)
@@ -67,25 +79,56 @@ class WorkLearner:
     def learn(self, step: Step, number: int) -> Learned:
         """Learn a confirmation, the `number`th of the trace that counts."""
         self._lesson_numbers[step.index] = getattr(self.learner, "lessons_", -1)
-        learned = learn_unit(self.learner, TranslatedUnit(step.proposal.segment, text_of(step)))
+        if self.keeps_corrections:
+            learned = self.learner.learn(step.proposal, PostEdit(text_of(step)))
+            self._note_sent(number)
+        else:
+            learned = learn_unit(self.learner, TranslatedUnit(step.proposal.segment, text_of(step)))
         self.translator.corrections_ += learned.rejected is None
         if number % SNAPSHOT_EVERY == 0:
             self.save(number)
         return learned
 
+    @property
+    def _sent_file(self) -> Path:
+        return self._state.folder / "sent.txt"
+
+    def _note_sent(self, number: int) -> None:
+        """Write that the project has this number of confirmations of the trace; -1: that is not certain."""
+        with writing(self._sent_file):
+            write_text(self._sent_file, f"{number}\n")
+
+    def _last_sent(self) -> int:
+        return int(self._sent_file.read_text(encoding="utf-8")) if self._sent_file.exists() else -1
+
     def save(self, number: int) -> None:
         """Save the learner after this number of confirmations."""
         if number:
-            self._snapshots.save(self.learner, number)
+            with writing(self._snapshots.folder):
+                self._snapshots.save(self.learner, number)
 
-    def discard_after(self, number: int) -> None:
-        """Delete the snapshots with more confirmations than this. Call it before a confirmation is retracted."""
+    def prepare_retraction(self, step: Step, number: int) -> None:
+        """Delete the snapshots with more confirmations than `number`. Call it before the trace retracts the step.
+
+        A project undoes the correction now. If a kill comes before the trace has it, the correction is sent again.
+        """
+        if isinstance(self.learner, KeepsCorrections):
+            self._note_sent(-1)
+            self.learner.retract(step.proposal.segment, text_of(step))
         self._snapshots.discard_after(number)
 
     def forget(self, step: Step, steps: Sequence[Step], progress: Progress) -> None:
         """Undo the lesson of a step. A learner that cannot do that is replaced by one that learned `steps` only."""
+        if self.keeps_corrections:
+            self._note_sent(len(steps))
+            return
         number = self._lesson_numbers.pop(step.index, -1)
-        if number < 0 or not (isinstance(self.learner, SupportsForget) and self.learner.forget(number)):
+        known = {lesson.segment.source for lesson in self._state.lessons()}
+        known |= {one.proposal.segment.source for one in steps}  # the lesson may have replaced an earlier one
+        is_new = number >= 0 and step.proposal.segment.source not in known
+        if is_new and isinstance(self.learner, SupportsForget) and self.learner.forget(number):
+            self.translator.corrections_ -= 1
+        else:
             self._rebuild(steps, progress)
 
     def _rebuild(self, steps: Sequence[Step], progress: Progress) -> None:
@@ -118,9 +161,10 @@ class WorkLearner:
             return self.learner.propose(proposal.segment, prefix).text  # type: ignore[call-arg]
         return StaticCompleter(proposal.text)(prefix)
 
-    def explain(self, proposal: Proposal) -> tuple[str, tuple[SimilarCorrection, ...]]:
+    def explain(self, proposal: Proposal, steps: Sequence[Step]) -> tuple[str, tuple[SimilarCorrection, ...]]:
         """Say where a suggestion comes from, and return the corrections most similar to its source."""
         source, recalls = proposal.segment.source, isinstance(self.learner, RecallsCorrections)
         found = self.learner.similar_corrections(source) if recalls else None  # type: ignore[attr-defined]
-        similar = tuple(found) if found is not None else None
+        confirmed = (TranslatedUnit(step.proposal.segment, text_of(step)) for step in steps)
+        similar = as_written(found, [*self._state.lessons(), *confirmed]) if found is not None else None
         return self.translator._explain(proposal, similar), similar or ()

@@ -6,15 +6,16 @@ suggestion is made. So a kill at any moment loses nothing that was confirmed. Th
 - `trace.jsonl`: a step for each confirmation, and each undo
 - `trace.state/`, `learned.state/`: snapshots of the learner
 - `lessons.jsonl`: the translated units that are learned first
-- `base-N/`: the file before the confirmations
+- `base-N-M/`: the file and its template before the confirmations
 - `frozen.jsonl`: translations of the frozen model, to compare the effort
 - `place.json`: where the work was left, and texts that were not confirmed yet
+- `sent.txt`: with a project of a server, the number of confirmations that it has
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,26 +25,28 @@ from typing import Self
 
 from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError, TraceError
-from mtloop.core.protocols import DeclaresFeedback
+from mtloop.core.json_files import json_errors, parse_json
 from mtloop.core.record import Snapshots
 from mtloop.core.trace import Event, Header, Retract, Trace, TraceWriter, read_header
 from mtloop.core.types import JSON, PostEdit, Proposal, SimilarCorrection, Step
 from mtloop.data.formats.filling import FileUnit
+from mtloop.text.files import format_suffix
 from mtloop.translation.answers import Correction
 from mtloop.translation.file_plan import FilePlan
-from mtloop.translation.fill_files import MAX_LESSONS, EngineChoice
+from mtloop.translation.fill_files import MAX_LESSONS, EngineChoice, learns, open_memories
 from mtloop.translation.fill_state import FORMAT, FillState, writing
 from mtloop.translation.fill_units import FillOptions, Only, OpenedFile
-from mtloop.translation.lesson_choice import choose_lessons, segment_of
+from mtloop.translation.lesson_choice import segment_of
+from mtloop.translation.lesson_files import lessons_of
 from mtloop.translation.quality_checks import FailedCheck, failed_checks
 from mtloop.translation.translator import Translator
 from mtloop.translation.unit_translation import propose_all
 from mtloop.translation.work_effort import FrozenTranslations, WorkEffort, measure
-from mtloop.translation.work_file import UNIT, WorkFile, texts_of, unit_of
+from mtloop.translation.work_file import UNIT, WorkFile, steps_of, unit_of
 from mtloop.translation.work_learner import Progress, WorkLearner
 
 SUFFIX = ".work"
-OTHER_ENGINE = "rename or delete its folder to begin again; what was confirmed is in the file"
+BEGIN_AGAIN = "rename or delete its folder to begin again; what was confirmed is in the file"
 
 
 def silent(task: str, done: int, total: int) -> None:
@@ -52,12 +55,23 @@ def silent(task: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class WorkOptions:
-    """The file of the work, and how it is read. `learn`: maximum number of translated units that are learned first."""
+    """The file of the work, and how it is read.
+
+    `learn`: maximum number of translated units that are learned first. `learn_from`: more files with such units.
+    """
 
     path: Path
     template: Path | None = None
     fill: FillOptions = field(default_factory=lambda: FillOptions(Only.FUZZY))
     learn: int = MAX_LESSONS
+    learn_from: Sequence[Path] = ()
+
+    def lasting(self) -> dict[str, JSON]:
+        """Return the options that stay as they are once the work is begun: the lessons and the units depend on them."""
+        columns = ",".join(f"{role}={name}" for role, name in sorted(self.fill.columns.items()))
+        options: dict[str, JSON] = {"--learn": self.learn, "--columns": columns}
+        options["--learn-from"] = " ".join(map(str, self.learn_from))
+        return options | {"--source-lang": self.fill.source_lang or "", "--target-lang": self.fill.target_lang or ""}
 
 
 class WorkSession:
@@ -85,9 +99,12 @@ class WorkSession:
         plan = FilePlan(self.options.path, self.options.path, self.options.template)
         check_writable(plan.path)
         opened = OpenedFile.open(plan, self.options.fill, self.engine.languages())  # faults are found before loading
+        check_template(plan)
         self._state = stack.enter_context(FillState(plan.path.with_name(plan.path.name + SUFFIX)))
+        self._check_options()
+        memories = self._open_memories(plan.path)
         translator = stack.enter_context(self.engine.load())
-        self._begin_lessons(opened, translator)
+        self._begin_lessons(opened, memories, translator)
         self._trace = stack.enter_context(self._open_trace(translator))
         self._events: list[Event] = list(Trace.read(self._trace.path).events)
         self.file, notes = WorkFile.open(plan, self.options.fill, self.engine.languages(), self.folder, self._events)
@@ -112,26 +129,40 @@ class WorkSession:
             return TraceWriter(path, header, exclusive=True)
         except TraceError as error:
             problem = str(error).removesuffix(" (--out)").removesuffix("choose another file name")
-            raise TraceError(problem + OTHER_ENGINE) from error
+            raise TraceError(problem + BEGIN_AGAIN) from error
 
     def _header(self, translator: Translator) -> Header:
         config: dict[str, JSON] = {"task": "work", "data": self.options.path.name}
         return translator.config.header(getattr(translator.learner, "base", None), config)
 
-    def _begin_lessons(self, opened: OpenedFile, translator: Translator) -> None:
+    def _open_memories(self, path: Path) -> list[OpenedFile]:
+        """Open the other files to learn from, unless the lessons were chosen before."""
+        if self._state.header():
+            return []
+        options = self.options
+        return open_memories(options.learn_from, self.engine, options.fill, options.learn, [path])
+
+    def _begin_lessons(self, opened: OpenedFile, memories: Sequence[OpenedFile], translator: Translator) -> None:
         """Choose the translated units that are learned first, unless that was done before."""
         if self._state.header():
             return
-        learner, units = translator.learner, list(opened.lessons)
-        learns = not isinstance(learner, DeclaresFeedback) or PostEdit in learner.learns_from
-        limit = self.options.learn if learns else 0
-        lessons = choose_lessons(units, opened.sources, limit) if limit else []
-        self._state.begin({"format": FORMAT, "candidates": len(units)}, lessons)
+        limit = self.options.learn if learns(translator.learner) else 0
+        lessons, candidates = lessons_of([opened], limit, memories)
+        header: dict[str, JSON] = {"format": FORMAT, "candidates": candidates, "options": self.options.lasting()}
+        self._state.begin(header, lessons)
+
+    def _check_options(self) -> None:
+        """Raise InputError if the work was begun with other options."""
+        begun = self._state.header().get("options", {})
+        assert isinstance(begun, dict)
+        for name, now in self.options.lasting().items():
+            if begun.get(name, now) != now:
+                was, given = (f"no {name}" if value == "" else f"{name} {value}" for value in (begun[name], now))
+                raise InputError(f"the work was begun with {was}, not {given}; {BEGIN_AGAIN}", path=self.folder)
 
     @cached_property
     def steps(self) -> list[Step]:
-        retracted = {event.step for event in self._events if isinstance(event, Retract)}
-        return [event for event in self._events if isinstance(event, Step) and event.index not in retracted]
+        return steps_of(self._events)
 
     # The present unit
 
@@ -163,7 +194,7 @@ class WorkSession:
 
     def explain(self) -> tuple[str, tuple[SimilarCorrection, ...]]:
         """Say where the suggestion comes from, and return the confirmations most similar to the source."""
-        return self._learner.explain(self.proposal)
+        return self._learner.explain(self.proposal, self.steps)
 
     def check(self, text: str) -> tuple[FailedCheck, ...]:
         """Return the quality checks that a text for the present unit fails."""
@@ -175,7 +206,8 @@ class WorkSession:
         """Confirm a text for the present unit, learn it, and go to the next open unit.
 
         Return what was learned; None if nothing was changed. `keystrokes`: the keys that were pressed, with the last
-        one. Raise InputError if the text is empty, if the file cannot hold it, or if another program changed the unit.
+        one. Raise InputError if the text is empty, if the file cannot hold it, or if another program changed the unit;
+        the text is then a draft of its unit.
         """
         if not text.strip():
             raise InputError("an empty translation cannot be confirmed; skip the unit instead")
@@ -185,13 +217,15 @@ class WorkSession:
             self.next_open()
             return None
         confirmed = {**self.file.confirmed, self.position: text}
-        content, step = self.file.content(confirmed), self._step(text, keystrokes)
+        with self._keeping_draft(text):
+            content, step = self.file.content(confirmed), self._step(text, keystrokes)
         with self._ending_on_errors():
             self._record(step)
             self.steps.append(step)
             self.file.write(content, confirmed)
             learned = self._learner.learn(step, len(self.steps))
-        self.drafts.pop(self.position, None)
+            if self.drafts.pop(self.position, None) is not None:
+                self._save_place()
         self._confirmed_here += 1
         self._forget_proposal()
         self.next_open()
@@ -210,6 +244,16 @@ class WorkSession:
             self._trace.write(event)
             self._trace.sync()
         self._events.append(event)
+
+    @contextmanager
+    def _keeping_draft(self, text: str | None) -> Iterator[None]:
+        """If the text cannot be confirmed, make it a draft of the present unit."""
+        try:
+            yield
+        except InputError:
+            if text is not None:
+                self.leave_draft(text)
+            raise
 
     @contextmanager
     def _ending_on_errors(self) -> Iterator[None]:
@@ -232,10 +276,10 @@ class WorkSession:
         if not self._is_recent(step):
             message = "another program has changed the file since the last confirmation, so it cannot be undone"
             raise InputError(f"{message}; go back to the unit and correct it")
-        before = texts_of([*self._events[self.file.events :], Retract(step.index)])
+        before = self.file.texts_of([*self._events[self.file.events :], Retract(step.index)])
         content = self.file.content(before)
         with self._ending_on_errors():
-            self._learner.discard_after(len(self.steps) - 1)
+            self._learner.prepare_retraction(step, len(self.steps) - 1)
             self._record(Retract(step.index))
             self.steps.pop()
             self.file.write(content, before)
@@ -246,7 +290,7 @@ class WorkSession:
 
     def _is_recent(self, step: Step) -> bool:
         """Whether the file was not changed by another program after this step."""
-        return any(event is step for event in self._events[self.file.events :])
+        return self.file.holds(step) and any(event is step for event in self._events[self.file.events :])
 
     def next_open(self) -> bool:
         """Go to the next open unit, from the end of the file to its beginning. Return False if no other is open."""
@@ -284,14 +328,17 @@ class WorkSession:
     def _refresh(self, text: str | None = None) -> None:
         """Take over what another program has changed in the file. `text` is kept if its unit was changed."""
         source, target, is_open = self.unit.source, self.file.text(self.position), self.file.is_open(self.position)
-        found = self.file.refresh(len(self._events))
+        old = self.file.units
+        with self._keeping_draft(text):
+            found = self.file.refresh(len(self._events))
         if found is None:
             return
         places, notes = found
         self.notes += notes
+        self._set_drafts([(places.get(unit), old[unit].source, draft) for unit, draft in self.drafts.items()])
         position = places.get(self.position)
-        self.drafts = {places[unit]: draft for unit, draft in self.drafts.items() if unit in places}
         self._go(self._first_open() if position is None else position)
+        self._save_place()
         is_same = position is not None and (self.file.text(position), self.file.is_open(position)) == (target, is_open)
         if text is None or is_same:
             return
@@ -317,8 +364,11 @@ class WorkSession:
         return self._confirmed_here
 
     def effort(self) -> WorkEffort | None:
-        """Measure the effort of all confirmations, against the frozen model; None without a confirmation."""
-        if not self.steps:
+        """Measure the effort of all confirmations, against the frozen model; None without a confirmation.
+
+        None for a project of a server too: it has the frozen model, and its statistics show the effort of all its work.
+        """
+        if not self.steps or self._learner.keeps_corrections:
             return None
         frozen = FrozenTranslations(self.folder / "frozen.jsonl")
         segments = [step.proposal.segment for step in self.steps]
@@ -358,14 +408,25 @@ class WorkSession:
         path = self.folder / "place.json"
         if not path.exists():
             return self._first_open()
-        place, units = json.loads(path.read_bytes()), {name: unit for unit, name in enumerate(self.file.names)}
-        confirmed = texts_of(self._events[place["events"] :])  # after the place was written
-        drafts = {units.get(tuple(name)): text for name, text in place["drafts"]}
-        self.drafts = {unit: text for unit, text in drafts.items() if unit is not None and unit not in confirmed}
-        unit = units.get(tuple(place["unit"]))
+        units = {name: unit for unit, name in enumerate(self.file.names)}
+        with json_errors(path, "a place in the work"):
+            place = parse_json(path.read_bytes())
+            confirmed = self.file.texts_of(self._events[place["events"] :])  # after the place was written
+            drafts = [(units.get(tuple(name)), str(name[1]), text) for name, text in place["drafts"]]
+            unit = units.get(tuple(place["unit"]))
+        self._set_drafts([one for one in drafts if one[0] not in confirmed])
         if unit is None or place["events"] != len(self._events):
             return self._first_open()
         return unit if unit in self.drafts or self.file.is_open(unit) else self._first_open()
+
+    def _set_drafts(self, drafts: Iterable[tuple[int | None, str, str]]) -> None:
+        """Set the drafts, given with their units and sources. One whose unit is gone is shown to the user."""
+        self.drafts = {}
+        for unit, source, text in drafts:
+            if unit is None:
+                self.notes.append(f"the unit {source[:60]!r} is gone; you typed, and did not confirm: {text}")
+            else:
+                self.drafts[unit] = text
 
     def _first_open(self) -> int:
         start = unit_of(self.steps[-1]) + 1 if self.steps and self._is_recent(self.steps[-1]) else 0
@@ -379,3 +440,15 @@ def check_writable(path: Path) -> None:
     """Raise InputError if a file exists and is not writable."""
     if path.exists() and not path.stat().st_mode & 0o222:
         raise InputError("is read-only; make it writable first", path=path)
+
+
+def is_own_source(path: Path, template: Path | None) -> bool:
+    """Whether a file is a text file that has no other file as its template."""
+    return format_suffix(path) == ".txt" and (template is None or template.resolve() == path.resolve())
+
+
+def check_template(plan: FilePlan) -> None:
+    """Raise InputError for a text file that is its own source: it would lose its source lines."""
+    if is_own_source(plan.path, plan.template):
+        message = "the translations would overwrite the source lines; name a new file"
+        raise InputError(f"{message}: mtloop work NEW.txt --template {plan.path}", path=plan.path)

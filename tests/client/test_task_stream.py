@@ -1,9 +1,22 @@
 from __future__ import annotations
 
+import httpx2
 import pytest
-from helpers.fake_service import SOURCES, TARGETS, Faulty, RandomFaults, Service, client_of
+from helpers.fake_service import (
+    KEY,
+    SOURCES,
+    TARGETS,
+    Faulty,
+    RandomFaults,
+    Service,
+    client_of,
+    json_response,
+    reward,
+    served,
+)
 from helpers.learners import Chained
 
+from mtloop.client import Client, Retry
 from mtloop.core import Blocks, Delay, Feedback, InputError, Learned, Proposal, Reward, Segment, run
 from mtloop.methods.copy_source import CopySource
 
@@ -130,3 +143,49 @@ def test_a_lost_response_in_the_middle(service: Service) -> None:
     transport.faults.extend(["after", "after", 503])
     assert task.judge(Proposal(Segment(segment.id, segment.source), TARGETS[0])) == Reward(1.0)
     assert service.runs[task.run].rewards == [1.0]
+
+
+class LateDuplicates(httpx2.BaseTransport):
+    """After every third response, the next request first gets that response again, as from a broken proxy.
+
+    The connection is then out of step, until a request closes it.
+    """
+
+    def __init__(self, inner: httpx2.BaseTransport) -> None:
+        self.inner, self.count, self.queue = inner, 0, list[httpx2.Response]()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = self.inner.handle_request(request)
+        self.count += 1
+        self.queue += [response, response] if self.count % 3 == 0 else [response]
+        found = self.queue.pop(0)
+        if request.headers.get("connection") == "close":
+            self.queue.clear()
+        return found
+
+
+def test_a_late_answer_to_another_translation_is_not_taken(service: Service) -> None:
+    expected = [reward(source, target) for source, target in zip(SOURCES, TARGETS, strict=True)]
+    transport = LateDuplicates(Faulty(service))
+    task = client_of(transport, give_up_after=1e6).join("dev")
+    steps = list(run(task, CopySource(), task.judge))
+    assert [step.feedback for step in steps] == [Reward(value) for value in expected]
+    assert service.runs[task.run].rewards == expected
+
+
+def test_an_answer_to_another_translation_is_asked_for_again(service: Service) -> None:
+    transport = Faulty(service)
+    task = client_of(transport).join("dev")
+    segment, _ = next(iter(task))
+    transport.faults.append(json_response(200, {"id": "another", "reward": 0.125, "next": None}))
+    assert task.judge(Proposal(segment, TARGETS[0])) == Reward(1.0)
+    assert service.runs[task.run].rewards == [1.0]
+
+
+def test_late_answers_on_a_socket(service: Service) -> None:
+    """A raw server that sends the answer to the last translation once more, just before the answer to this one."""
+    expected = [reward(source, target) for source, target in zip(SOURCES, TARGETS, strict=True)]
+    with served(service, duplicates=True) as url, Client(url, KEY, retry=Retry(first_wait=0.01)) as client:
+        task = client.join("dev")
+        steps = list(run(task, CopySource(), task.judge))
+    assert [step.feedback for step in steps] == [Reward(value) for value in expected]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtloop.core.errors import InputError
-from mtloop.translation.file_plan import plan_files
+from mtloop.translation.file_plan import _Entry, plan_files
 
 
 @pytest.fixture
@@ -64,11 +64,44 @@ def test_an_output_folder_inside_the_input_is_no_input(tree: Path) -> None:
 
 def test_a_template_may_be_a_folder_with_the_same_tree(tree: Path) -> None:
     (tree / "en").mkdir()
-    (tree / "en/b.po").write_text("x")
+    for name in ("en/b.po", "en/d.json", "in/d.json", "in/e.json"):
+        (tree / name).write_text("x")
     plans, _ = plan_files([Path("in")], Path("out"), Path("en"))
-    assert [plan.template for plan in plans] == [Path("en/b.po"), None]
-    plans, _ = plan_files([Path("new.po")], Path("new.po"), Path("a.po"))
-    assert plans[0].template == Path("a.po")
+    assert {plan.path.name: plan.template for plan in plans} == {
+        "b.po": None,  # it has its own source texts
+        "c.xlf": None,
+        "d.json": Path("en/d.json"),
+        "e.json": None,
+    }
+    plans, _ = plan_files([Path("new.json")], Path("new.json"), Path("en/d.json"))
+    assert plans[0].template == Path("en/d.json")
+
+
+def test_an_output_folder_has_not_the_name_of_a_file(tree: Path) -> None:
+    message = "has the name of a file; several files need a folder: --out FOLDER"
+    assert error("a.po", "in", out="x.po") == f"x.po: {message}"
+    (tree / "y.po").mkdir()
+    assert outputs("a.po", "in/b.po", out="y.po")["a.po"] == "y.po/a.po"
+
+
+def test_a_template_that_no_file_uses_is_refused(tree: Path) -> None:
+    message = "has its own source texts; leave out --template"
+    assert error("a.po", out="b.po", template=Path("nothing.json")).startswith(f"a.po: {message}")
+    assert error("in", out="out", template=Path("too")).startswith(f"in/b.po: {message}")
+
+
+def test_the_time_grows_with_the_number_of_files(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(200):
+        (tree / f"in/{number}.txt").write_text("x")
+        (tree / f"in/{number}.png").write_text("x")
+    compared, resolved = list[object](), list[Path]()
+    resolve = Path.resolve
+    monkeypatch.setattr(_Entry, "__eq__", lambda self, other: compared.append(other) or self is other)
+    monkeypatch.setattr(Path, "resolve", lambda self, **more: (resolved.append(self), resolve(self, **more))[1])
+    plans, skipped = plan_files([Path("in"), Path("too")], Path("out"))
+    assert (len(plans), len(skipped)) == (203, 201)
+    assert not compared
+    assert len(resolved) < 5 * 404
 
 
 @pytest.mark.parametrize(
@@ -93,7 +126,8 @@ def test_a_read_only_output_and_the_template_are_refused(tree: Path) -> None:
     (tree / "b.po").write_text("x")
     (tree / "b.po").chmod(0o444)
     assert error("a.po", out="b.po").startswith("b.po: is read-only")
-    assert error("a.po", out="in/b.po", template=tree / "in/b.po").startswith("in/b.po: is the template")
+    (tree / "en.json").write_text("{}")
+    assert error("de.json", out="en.json", template=tree / "en.json").startswith("en.json: is the template")
 
 
 def test_a_folder_without_known_files(tree: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import json
 import os
 import resource
@@ -60,11 +62,14 @@ def test_learn_fill_mark_and_report(folder: Path, engine: EngineChoice) -> None:
     assert (state, "%s" in text, "<b>" in text, "</b>" in text) == ("fuzzy", True, True, True)
     assert text.split()[-1].startswith("2")  # the number of lessons
     assert (folder / "in/a.po").read_bytes() == before
-    numbers = "7 filled, 2 kept, 1 skipped (1 fuzzy), 0 repaired, 7 with failed checks; learned from 2 of 2"
+    numbers = (
+        "7 filled, 2 kept, 1 skipped (1 fuzzy), 0 repaired, 7 with failed checks; learned from 2 of 2 translated units"
+    )
     assert str(report) == numbers
     assert sorted(path.name for path in folder.iterdir()) == ["in", "out.po"]
-    listed = [line for line in report.messages() if line.startswith("failed check: in/a.po: unit ")]
+    listed = [line for line in report.messages() if line.startswith("failed check: in/a.po:")]
     assert len(listed) == 7
+    assert listed[0].startswith('failed check: in/a.po:12: "Unit 0 <b>of</b> %s": ')
 
 
 def test_only_what_was_asked_changes(folder: Path, engine: EngineChoice) -> None:
@@ -112,6 +117,25 @@ def test_in_place(folder: Path, engine: EngineChoice) -> None:
     assert (folder / "in/a.po").stat().st_mode & 0o777 == 0o640
 
 
+def test_an_output_that_is_replaced_is_named(folder: Path, engine: EngineChoice) -> None:
+    for name in ("deep/b.po", "a.po"):
+        path = folder / "out" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("old")
+    assert "would replace out/a.po and 1 more" in plan_filling([Path("in")], Path("out"), engine=engine).messages()
+    (folder / "out/a.po").unlink()
+
+    def fill_and_die() -> None:
+        kill_at(fill_units, "write_like_before", 2)
+        fill_files([Path("in")], Path("out"), engine=engine)
+
+    assert run_forked(fill_and_die).returncode == -9
+    report = fill_files([Path("in")], Path("out"), engine=engine)
+    assert [line for line in report.messages() if "replace" in line] == ["replaced out/deep/b.po"]
+    in_place = fill_files([Path("in")], Path("in"), engine=engine)
+    assert not [line for line in in_place.messages() if "replace" in line]
+
+
 def test_the_newest_file_is_learned_last(folder: Path, engine: EngineChoice) -> None:
     for newest in ("in/a.po", "in/deep/b.po"):
         for name in ("in/a.po", "in/deep/b.po"):
@@ -123,7 +147,10 @@ def test_the_newest_file_is_learned_last(folder: Path, engine: EngineChoice) -> 
 
 
 def test_a_limit_of_lessons_and_none(folder: Path, engine: EngineChoice) -> None:
-    assert fill_files([Path("in")], Path("out"), engine=engine, learn=1).lessons == 1
+    limited = fill_files([Path("in")], Path("out"), engine=engine, learn=1)
+    assert limited.lessons == 1
+    others = f"; {limited.candidates - 1} left out: repeated, or more than --learn takes"
+    assert others in str(limited)
     assert fill_files([Path("in")], Path("out"), engine=engine, learn=0).lessons == 0
     never = EngineChoice(method="copy-source")
     assert fill_files([Path("in")], Path("out"), engine=never).lessons == 0
@@ -133,7 +160,8 @@ def test_a_limit_of_lessons_and_none(folder: Path, engine: EngineChoice) -> None
 def test_rejected_lessons_are_counted(folder: Path, engine: EngineChoice) -> None:
     (folder / "in/a.po").write_text(po(*KNOWN, ("A", "too long"), ("Open it", "")))
     report = fill_files([Path("in/a.po")], Path("out.po"), engine=engine)
-    assert str(report).endswith("learned from 2 of 3 (1 not used: 1 length)")
+    reason = "1 because one side is much longer than the other"
+    assert str(report).endswith(f"learned from 2 of 3 translated units; not usable: {reason}")
 
 
 def test_a_dry_run_writes_nothing(folder: Path, engine: EngineChoice) -> None:
@@ -234,7 +262,8 @@ def test_another_command_over_the_same_output_is_refused(folder: Path, engine: E
         (folder / "in/a.po").write_text(po(("New", "")))
     if change == "engine":
         engine = EngineChoice(method="copy-source")
-    with pytest.raises(InputError, match=r"another command was begun for this output .*delete the folder"):
+    named = {"input": "inputs", "only": "--only", "engine": "engine"}[change]
+    with pytest.raises(InputError, match=rf"another command .* output \(differing: {named}.*delete the folder"):
         fill_files([Path("in/a.po")], Path("out.po"), engine=engine, options=options)
     assert not (folder / "out.po").exists()
     assert (folder / "out.po.mtloop/header.json").exists()
@@ -273,7 +302,7 @@ def test_units_that_are_left_as_they_are(folder: Path, engine: EngineChoice) -> 
     report = fill_files([Path("in/a.po")], Path("out.po"), engine=engine)
     assert targets(folder / "out.po")[broken] == ("", "untranslated")
     assert report.files[0].skipped == {"not a valid ICU message": 1}
-    assert any(line.startswith("left as it is: in/a.po: unit ") for line in report.messages())
+    assert any(line.startswith("left as it is: in/a.po:6: ") for line in report.messages())
 
 
 def test_a_text_that_the_file_cannot_hold_leaves_only_its_unit_out(folder: Path, engine: EngineChoice) -> None:
@@ -376,7 +405,86 @@ def test_a_format_without_a_mark_is_named_once(folder: Path, engine: EngineChoic
 def test_long_lists_are_cut(folder: Path, engine: EngineChoice) -> None:
     for number in range(30):
         (folder / f"in/{number}.png").write_bytes(b"")
-    (folder / "in/z.po").write_text("msgid\n")
-    skipped = [line for line in plan_filling([Path("in")], engine=engine).messages() if "in/" in line or "..." in line]
-    assert (len(skipped), skipped[-1]) == (21, "... and 12 more files")
-    assert skipped[0].startswith("skipped in/z.po:")
+        (folder / f"in/z{number}.po").write_text("msgid\n")
+    skipped = list(plan_filling([Path("in")], engine=engine).messages())
+    assert (len(skipped), skipped[20]) == (22, "... and 10 more files")
+    assert skipped[0].startswith("skipped in/z0.po:")
+    assert skipped[21] == "skipped 31 files of unknown types (.png)"
+
+
+def test_the_permissions_of_a_replaced_file_do_not_change_for_a_moment(folder: Path) -> None:
+    path = folder / "in/a.po"
+    path.chmod(0o640)
+
+    def write_and_die() -> None:
+        kill_at(Path, "replace", 1, after=True)
+        fill_units.write_like_before(path, b"new")
+
+    assert run_forked(write_and_die).returncode == -9
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(("owner", "name"), [(FileProgress, "finish"), (FillState, "remove")])
+def test_a_killed_command_that_overwrites_its_delta_goes_on(
+    folder: Path, engine: EngineChoice, owner: Any, name: str
+) -> None:
+    paths, delta = [Path("in/a.po")], Path("delta")
+    fill_files([Path("in/deep/b.po")], Path("b.po"), engine=engine, save_delta=delta)
+    engine = EngineChoice(method=engine.method, delta="delta", threads=1)
+    whole = fill_files(paths, Path("whole.po"), engine=engine, save_delta=Path("other"))
+
+    def fill_and_die() -> None:
+        kill_at(owner, name, 1)
+        fill_files(paths, Path("out.po"), engine=engine, save_delta=delta)
+
+    assert run_forked(fill_and_die).returncode == -9
+    assert str(fill_files(paths, Path("out.po"), engine=engine, save_delta=delta)) == str(whole)
+    assert (folder / "out.po").read_bytes() == (folder / "whole.po").read_bytes()
+    assert files_in(folder / "delta") == files_in(folder / "other")
+    assert not (folder / "out.po.mtloop").exists()
+
+
+def test_columns_need_a_table(folder: Path, engine: EngineChoice) -> None:
+    options = FillOptions(columns={"source": "A", "target": "B"})
+    with pytest.raises(InputError, match=r"in/a.po: is not a table; leave out --columns, which is for .tsv, .csv"):
+        plan_filling([Path("in")], engine=engine, options=options)
+    (folder / "in/t.tsv").write_text("A\tB\nOpen it\t\n")
+    report = fill_files([Path("in/a.po"), Path("in/t.tsv")], Path("out"), engine=engine, options=options)
+    assert [file.filled for file in report.files] == [7, 1]
+
+
+@pytest.mark.parametrize("nth", range(1, 16))
+def test_no_space_left_at_any_moment_loses_nothing(
+    folder: Path, engine: EngineChoice, nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nth file that is written to the disk finds it full."""
+    before, fsync, calls = files_in(folder / "in"), os.fsync, itertools.count(1)
+    whole, picture = fill_files([Path("in")], Path("whole"), engine=engine), {"logo.png": before["logo.png"]}
+    expected = files_in(folder / "whole") | picture
+
+    def full(handle: int) -> None:
+        if next(calls) == nth:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match="cannot be written: No space left on device; nothing is lost"):
+            fill_files([Path("in")], Path("in"), engine=engine)
+    assert all(content in (before[name], expected[name]) for name, content in files_in(folder / "in").items())
+    assert str(fill_files([Path("in")], Path("in"), engine=engine)) == str(whole)
+    assert files_in(folder / "in") == expected
+
+
+def test_a_delta_that_cannot_be_written(folder: Path, engine: EngineChoice) -> None:
+    (folder / "file").write_text("")
+    with pytest.raises(InputError, match=r"^file/delta: cannot be written: .*nothing is lost"):
+        fill_files([Path("in/a.po")], Path("out.po"), engine=engine, save_delta=Path("file/delta"))
+    assert (folder / "out.po.mtloop").is_dir()
+
+
+def test_units_without_a_source_are_counted(folder: Path, engine: EngineChoice) -> None:
+    (folder / "in/t.tsv").write_text("source\ttarget\n\t\n\tNur hier\nOpen it\t\n")
+    report = plan_filling([Path("in/t.tsv")], engine=engine)
+    assert (report.files[0].filled, report.files[0].skipped) == (1, {"without a source": 2})

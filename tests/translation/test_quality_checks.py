@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from translate.filters.checks import StandardChecker
 
 from mtloop.translation.quality_checks import FailedCheck, failed_checks, is_better
 
@@ -17,6 +18,7 @@ from mtloop.translation.quality_checks import FailedCheck, failed_checks, is_bet
         ("See https://a.org/b.", "Siehe https://a.org/c.", "placeholders", "https://a.org/b is missing"),
         ("{n, plural, one {# file} other {# files}}", "{n, plural, one {# Datei}", "placeholders", "ICU"),
         ("{n, plural, other {# files}}", "{m, plural, other {# Dateien}}", "placeholders", "{n, plural} is missing"),
+        ('Read <a href="x">it</a>', "Lies <a href=x>es</a>", "tags", '<a href="x"> is missing'),
         ("Save <b>all</b> files", "Alle <b>Dateien speichern", "tags", "</b> is missing"),
         ("Save all files", "Alle <b>Dateien</b> speichern", "tags", "<b>, </b> are added"),
         ("A (small) list [of]", "Eine kleine Liste [von]", "brackets", "missing '(', ')'"),
@@ -29,6 +31,7 @@ from mtloop.translation.quality_checks import FailedCheck, failed_checks, is_bet
         ("Save the file", "Die Datei Datei speichern", "repeated word", "'datei'"),
         ("Save _As", "Speichern unter", "mnemonic", "missing mnemonic '_'"),
         ("One\\n\nTwo", "Eins Zwei", "line breaks", "different line endings"),
+        ("Save it\nNew line", "Speichern\n", "line breaks", "line 2 is empty"),
         (" Save: ", "Speichern:", "spaces at the ends", "differ"),
         ("Save", "   ", "empty", "empty"),
         ("Save", "", "empty", "empty"),
@@ -50,6 +53,7 @@ def test_broken_pairs(source: str, target: str, name: str, message: str) -> None
         ("Backend URL", "Backend-URL"),
         ("3.5 GB of 1,000", "3,5 GB von 1.000"),  # numbers are written in another way
         ("W", "Mi"),
+        ("Do you want to overwrite them?", "Möchten Sie sie überschreiben?"),
         ("100% of it", "100 % davon"),
         ("Save _As…", "Speichern _unter …"),
         ("Open <b>%(a)s</b> in <i>b</i>", "In <i>b</i> <b>%(a)s</b> öffnen"),  # another order
@@ -86,3 +90,12 @@ def test_serious_failures_come_first_and_decide() -> None:
 @pytest.mark.parametrize("language", ["", "xx", "zh-TW", "pt_BR"])
 def test_any_target_language(language: str) -> None:
     assert [one.name for one in failed_checks("Open %s", "Otevřít", target_lang=language)] == ["placeholders"]
+
+
+def test_a_check_that_cannot_be_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object) -> bool:
+        raise TypeError("no such\nlanguage")
+
+    monkeypatch.setattr(StandardChecker, "endpunc", broken)
+    (failed,) = failed_checks("Open it.", "Öffnen.", target_lang="de")
+    assert str(failed) == "punctuation: endpunc of translate-toolkit could not be run (TypeError: no such language)"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 
-from mtloop.core.types import Feedback, Learned, PostEdit, Proposal, Segment
+from mtloop.core.types import Feedback, Learned, PostEdit, Proposal, Segment, SimilarCorrection
 from mtloop.text.protected.word_links import Link
 from mtloop.translation.lesson_choice import TranslatedUnit
-from mtloop.translation.unit_translation import learn_unit, propose_all, translate_units
+from mtloop.translation.unit_translation import MAX_SECOND_TRY, as_written, learn_unit, propose_all, translate_units
 
 
 def segment(source: str, syntax: str = "plain") -> Segment:
@@ -94,3 +95,26 @@ def test_no_second_try_with_a_large_beam() -> None:
     learner.beam_size = 4
     translate_units(learner, [(0, segment("Save %s."))], target_lang="de")
     assert learner.batches == [(4, 1)]
+
+
+def test_a_second_try_computes_with_one_thread_and_not_for_long_texts() -> None:
+    learner, inside = Searching({1: "Speichern.", 4: "Speichern."}), list[int]()
+
+    @contextmanager
+    def one_thread() -> Iterator[None]:
+        inside.append(len(learner.batches))
+        yield
+        inside.append(len(learner.batches))
+
+    long = segment("Good. " * (MAX_SECOND_TRY // 6 + 1))
+    translate_units(learner, [(0, segment("Save %s.")), (1, long)], "de", one_thread)
+    assert learner.batches == [(1, 2), (4, 1)]
+    assert inside == [1, 2]
+
+
+def test_similar_corrections_as_the_user_wrote_them() -> None:
+    unit = TranslatedUnit(segment("Delete <b>{name}</b>. Sure?"), "<b>{name}</b> löschen. Sicher?")
+    plain = TranslatedUnit(segment("Open it."), "Öffnen.")
+    sentences = [("Delete %1.", "%1 löschen."), ("Sure?", "Sicher?"), plain.key, ("From a delta", "Aus einem Delta")]
+    found = as_written([SimilarCorrection(*one, 0.5) for one in sentences], [unit, plain])
+    assert [(one.source, one.target) for one in found] == [unit.key, plain.key, sentences[3]]

@@ -268,7 +268,7 @@ def test_what_another_program_changes_stays_and_is_said(path: Path, leaves: bool
         session.confirm(TEXTS[2])
         assert session.notes == [
             f"{path}: another program has changed the file; its version is used",
-            f"{path}: 1 confirmed units were changed by another program and stay so: 4",
+            f"{path}: another program changed 1 confirmed unit (4), and the file keeps its version",
         ]
         found = targets(path)
         assert [found[source] for source in SOURCES[:3]] == [TEXTS[0], "Zumachen.", TEXTS[2]]
@@ -317,6 +317,25 @@ def test_other_versions_and_threads_do_not_end_the_work(path: Path) -> None:
         assert len(session.steps) == 1
 
 
+@pytest.mark.parametrize("template", [None, "en.txt"])
+def test_a_text_file_without_another_file_as_its_source_is_refused(tmp_path: Path, template: str | None) -> None:
+    (path := tmp_path / "en.txt").write_text("Open\nClose\n")
+    with pytest.raises(InputError, match=r"overwrite the source lines; .*: mtloop work NEW\.txt --template .*en\.txt$"):
+        WorkSession(WorkOptions(path, template=tmp_path / template if template else None))
+    assert path.read_text() == "Open\nClose\n"
+    assert not list(tmp_path.glob("*.mtloop"))
+
+
+def test_a_text_file_with_a_template(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    (template := tmp_path / "en.txt").write_text("Open\nClose\n")
+    path, choice = tmp_path / "de.txt", EngineChoice(method=f"{tmp_path / 'engine.py'}:Backwards")
+    with WorkSession(WorkOptions(path, template=template), choice) as session:
+        session.confirm("Öffnen")
+    assert path.read_text(encoding="utf-8") == "Öffnen\nClose\n"
+    assert template.read_text() == "Open\nClose\n"
+
+
 def test_a_read_only_file_is_refused_before_anything_is_written(path: Path) -> None:
     path.chmod(0o444)
     with pytest.raises(InputError, match="read-only"):
@@ -328,7 +347,7 @@ def test_a_full_disk_ends_the_session_and_loses_nothing(path: Path, monkeypatch:
     session = work(path)
     session.confirm(TEXTS[0])
 
-    def full(path: Path) -> None:
+    def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -409,6 +428,26 @@ def test_undo_and_coming_back_with_a_neural_model(path: Path, method: str) -> No
         assert effort.frozen_ter.value >= effort.ter.value > 0
 
 
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("Open the tray. Close the tray.", ["Fach auf. Fach zu."]),  # two sentences, one lesson
+        ("Save %s now.", ["Jetzt sichern.", "%s sichern."]),  # the second lesson replaces the first
+    ],
+)
+def test_undo_with_method_memory_takes_back_the_whole_lesson(tmp_path: Path, source: str, texts: list[str]) -> None:
+    path = tmp_path / "de.po"
+    path.write_text(po((source, ""), ("Close the tray.", "")), encoding="utf-8")
+    with WorkSession(WorkOptions(path), EngineChoice(method="memory", threads=1)) as session:
+        for text in texts[:-1]:
+            session.confirm(text)
+            session.back()
+        before, because = session.proposal, session.explain()
+        session.confirm(texts[-1])
+        assert session.undo()
+        assert (session.proposal, session.explain()) == (before, because)
+
+
 def test_a_snapshot_with_an_undone_lesson_is_not_used(path: Path, tmp_path: Path) -> None:
     with work(path) as session:
         session.confirm(TEXTS[0])
@@ -421,3 +460,49 @@ def test_a_snapshot_with_an_undone_lesson_is_not_used(path: Path, tmp_path: Path
     session.close()
     with work(path) as session:
         assert session.proposal == expected
+
+
+def test_other_files_are_learned_from_once(path: Path) -> None:
+    memory = path.with_name("memory.tsv")
+    memory.write_text("source\ttarget\nOne\tEins\nTwo\tZwei\n")
+    engine = EngineChoice(method=f"{path.with_name('engine.py')}:Backwards", threads=1)
+    options = WorkOptions(path, learn_from=[memory])
+    with WorkSession(options, engine) as session:
+        expected = session.proposal
+        assert expected.text.startswith("file. the Open 3")  # the lessons of both files
+    with pytest.raises(InputError, match=r"the work was begun with --learn-from .*memory.tsv, not no --learn-from"):
+        WorkSession(WorkOptions(path), engine)
+    memory.unlink()  # its lessons are in the state
+    with WorkSession(options, engine) as session:
+        assert session.proposal == expected
+
+
+def test_a_file_of_the_work_or_a_wrong_file_is_not_learned_from(path: Path) -> None:
+    for name, problem in ((path, "is an output too"), (path.with_name("no.tmx"), "no such file")):
+        with pytest.raises(InputError, match=problem):
+            WorkSession(WorkOptions(path, learn_from=[name]))
+    assert not path.with_name("de.po.work.mtloop").exists()
+
+
+RECALLING = """
+
+class Recalling(Backwards):
+    def similar_corrections(self, source):
+        return [SimilarCorrection("%1 product in the cart", "%1 Produkt im Wagen", 0.5)]
+
+    def align(self, source, target):
+        return []
+"""
+
+
+def test_similar_confirmations_are_shown_as_the_user_wrote_them(path: Path) -> None:
+    engine = "from mtloop.core.types import SimilarCorrection\n" + ENGINE + RECALLING
+    path.with_name("engine.py").write_text(engine)
+    path.write_text(po(("%(n)s product in the <b>cart</b>", ""), ("Empty the cart", "")))
+    with work(path, engine="Recalling") as session:
+        session.confirm("%(n)s Produkt im <b>Wagen</b>")
+        because, similar = session.explain()
+    assert [(one.source, one.target) for one in similar] == [
+        ("%(n)s product in the <b>cart</b>", "%(n)s Produkt im <b>Wagen</b>")
+    ]
+    assert "%1" not in because
