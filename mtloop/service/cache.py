@@ -35,5 +35,9 @@ class LRUCache(Generic[K, V]):
         while len(self._items) > self._size:
             self._items.popitem(last=False)
 
+    def remove(self, key: K) -> None:
+        """Drop an item, if it is there."""
+        self._items.pop(key, None)
+
     def clear(self) -> None:
         self._items.clear()

@@ -1,16 +1,18 @@
 """The database of the service: connections, transactions, schema migrations. SQLite and PostgreSQL.
 
 Reads run outside a transaction. Every change is one transaction. On SQLite a writing transaction takes the write lock
-when it begins (BEGIN IMMEDIATE), so it never fails half-way because another writer was faster.
+when it begins (BEGIN IMMEDIATE), so it never fails half-way because another writer was faster. A lock that another
+program holds is given up after `LOCK_SECONDS`.
 
 The stores (`accounts/store.py`, `tasks/store.py`) hold all SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from time import time
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,10 +27,17 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from mtloop.core.errors import InputError
+from mtloop.service.database_file import check_free_space, prepare_file
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 MAX_NAMES_SHOWN = 50
-_OUTAGE_CODES = ("08", "53", "57P")  # PostgreSQL: connection lost, out of resources, shutting down or starting
+LOCK_SECONDS = 5  # to wait for a lock, a free connection or a new connection
+# PostgreSQL: connection lost, read-only, two transactions in each other's way, out of resources, lock not available,
+# shutting down or starting
+_OUTAGE_CODES = ("08", "25006", "40001", "40P01", "53", "55P03", "57P")
+_DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+EMPTYING_MILLISECONDS = 1_000
+_BUSY_TIMEOUT = f"PRAGMA busy_timeout={round(LOCK_SECONDS * 1000)}"
 _MIGRATION_LOCK = 2017  # PostgreSQL's advisory lock: one process at a time migrates
 
 BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
@@ -43,6 +52,14 @@ cache_version = sa.Table(
 )
 CACHE_VERSION = sa.select(cache_version.c.value).scalar_subquery()
 
+# One row, which the check for readiness writes: a database that can only be read is not ready.
+readiness = sa.Table(
+    "readiness",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("checked", sa.Double, nullable=False),
+)
+
 
 class Database:
     """One database. Call `connect` and `close` inside the event loop that uses it."""
@@ -54,11 +71,18 @@ class Database:
 
     @classmethod
     def connect(cls, url: str, pool: int = 5) -> Database:
-        """Make the engine. It opens its first connection when it is first used."""
+        """Make the engine. It opens its first connection when it is first used.
+
+        The file of an SQLite database is created if it is missing. Only its owner may read it.
+        """
+        options: dict[str, Any] = {"pool_size": pool, "max_overflow": pool, "pool_timeout": LOCK_SECONDS}
         if not url.startswith("sqlite"):
-            return cls(create_async_engine(url, pool_size=pool, max_overflow=pool))
-        _make_folder(url)
-        engine = create_async_engine(url, pool_size=pool, max_overflow=pool)
+            engine = create_async_engine(url, connect_args={"timeout": LOCK_SECONDS}, **options)
+            sa.event.listen(engine.sync_engine, "connect", _set_lock_timeout)
+            return cls(engine)
+        if (file := sqlite_file(url)) is not None:
+            prepare_file(file)
+        engine = create_async_engine(url, **options)
         sa.event.listen(engine.sync_engine, "connect", _set_pragmas)
         sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
         return cls(engine)
@@ -93,6 +117,21 @@ class Database:
         rows = await self.rows(query, parameters)
         return rows[0] if rows else None
 
+    async def forget_deleted(self) -> None:
+        """Empty the log of SQLite, which holds what was deleted until other changes overwrite it.
+
+        Nobody else writes meanwhile. So it gives up soon if somebody reads for long; then the log is emptied later.
+        """
+        if self.is_postgresql:
+            return
+        async with self.reading() as connection:
+            await connection.exec_driver_sql(f"PRAGMA busy_timeout={EMPTYING_MILLISECONDS}")
+            try:
+                with suppress(sa.exc.DBAPIError):
+                    await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                await connection.exec_driver_sql(_BUSY_TIMEOUT)
+
     async def migrate(self) -> None:
         """Bring the schema up to date. Several processes may call this at the same time."""
         async with self.writing() as connection:
@@ -102,13 +141,19 @@ class Database:
 
     async def check_known(self) -> None:
         """Raise InputError if a newer version of mtloop has migrated the database."""
-        async with self.reading() as connection:
-            await connection.run_sync(_check_known)
+        with damage_explained():
+            async with self.reading() as connection:
+                await connection.run_sync(_check_known)
 
     async def ready(self) -> bool:
-        """Whether the database answers and has the schema of this version."""
-        async with self.reading() as connection:
-            return await connection.run_sync(_is_current)
+        """Whether the database has the schema of this version and can be written. It writes one small row."""
+        if (file := sqlite_file(self.engine.url)) is not None:
+            check_free_space(file.parent)
+        async with self.writing() as connection:
+            current = await connection.run_sync(_is_current)
+            if current:
+                await connection.execute(sa.update(readiness).values(checked=time()))
+            return current
 
 
 def is_outage(error: Exception) -> bool:
@@ -117,6 +162,34 @@ def is_outage(error: Exception) -> bool:
         known = error.connection_invalidated or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
         return known or str(getattr(error.orig, "sqlstate", "")).startswith(_OUTAGE_CODES)
     return isinstance(error, OSError | sa.exc.TimeoutError)
+
+
+@contextmanager
+def damage_explained() -> Iterator[None]:
+    """Raise InputError, in one line, for a file that is not an SQLite database or is damaged."""
+    try:
+        yield
+    except sa.exc.DatabaseError as error:
+        if not getattr(error.orig, "sqlite_errorname", "").startswith(_DAMAGED):
+            raise
+        raise InputError(f"the database cannot be read: {error.orig}; restore it from a copy") from error
+
+
+def outage_reason(error: Exception) -> str:
+    """Why the database is unavailable, in one line for the log. It holds no text of a query."""
+    cause = getattr(error, "orig", None) or error
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or type(cause).__name__
+    message = str(cause).partition("\n")[0].rpartition("'>: ")[2]  # SQLAlchemy puts the class of asyncpg's error first
+    return f"{code}: {message}" if message else str(code)
+
+
+def sqlite_file(url: str | sa.URL) -> Path | None:
+    """The file of an SQLite database. None: the database is elsewhere, in memory, or named by a URI of SQLite."""
+    parts = sa.make_url(url)
+    name = parts.database or ":memory:"
+    if parts.get_backend_name() != "sqlite" or name.startswith((":memory:", "file:")):
+        return None
+    return Path(name)
 
 
 async def insert_row(connection: AsyncConnection, table: sa.Table, row: Mapping[str, Any]) -> int:
@@ -186,18 +259,27 @@ def _in_array(element: InList, compiler: Any, **options: Any) -> str:
     return f"{column} = ANY ({ids})"
 
 
-def _make_folder(url: str) -> None:
-    name = sa.make_url(url).database
-    if name and name != ":memory:":
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-
-
 def _set_pragmas(connection: Any, _: object) -> None:
     connection.isolation_level = None  # the driver starts no transactions: `_begin_sqlite` does
+    connection.create_function("lower", 1, _lower, deterministic=True)
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
+    # secure_delete: what is deleted is overwritten, so that the file does not keep the texts of a deleted project
+    cursor.execute(_BUSY_TIMEOUT)  # first: changing the journal mode may wait for a lock too
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _lower(text: str | None) -> str | None:
+    """`lower` as PostgreSQL has it: that of SQLite knows the letters from A to Z only."""
+    return None if text is None else str(text).lower()
+
+
+def _set_lock_timeout(connection: Any, _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
+    cursor.close()
+    connection.commit()
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mtloop.service.problems import TOO_LARGE, WRONG_CONTENT_TYPE, ProblemError, invalid_request
+from mtloop.service.problems import TOO_LARGE, WRONG_CONTENT_TYPE, Problem, ProblemError, invalid_request
 
 B = TypeVar("B", bound=BaseModel)
+BODY_TOO_LARGE = replace(TOO_LARGE, detail="The body of the request is larger than this service allows.")
+CLIENT_GONE = Problem(499, "", "Client closed request", "The client left before its request was complete.")
+JSON_TYPES = ("application/json", "application/problem+json")
+UNION_CHOICES = ("function-", "list[")  # how pydantic names the choices of a union of types
+_ACCEPTED = re.compile(r"\s*([a-z0-9.+*/-]+)\s*(?:;\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?", re.IGNORECASE)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -42,12 +49,34 @@ async def read_body(request: Request, model: type[B], max_bytes: int) -> B:
 
 async def read_raw(request: Request, max_bytes: int) -> bytes:
     chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > max_bytes:
-            raise ProblemError(TOO_LARGE)
-        chunks.append(chunk)
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > max_bytes:
+                raise ProblemError(BODY_TOO_LARGE)
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise ProblemError(CLIENT_GONE) from None
     return b"".join(chunks)
+
+
+async def client_gone(request: Request) -> None:
+    """Wait until the client has left. Call it after the body was read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def prefers_html(accept: str) -> bool:
+    """Whether an Accept header asks for HTML rather than for JSON, as those of browsers do.
+
+    >>> prefers_html("text/html,application/xml;q=0.9,*/*;q=0.8"), prefers_html("*/*"), prefers_html("")
+    (True, False, False)
+    >>> prefers_html("application/json, text/html;q=0.5"), prefers_html("application/json;q=0.5, text/html")
+    (False, True)
+    """
+    parts = [match for part in accept.split(",") if (match := _ACCEPTED.fullmatch(part))]
+    weights = {match[1].lower(): float(match[2] or 1) for match in parts}
+    return weights.get("text/html", 0) > max(weights.get(kind, 0) for kind in JSON_TYPES)
 
 
 def check_text(text: str, field: str) -> str:
@@ -60,7 +89,8 @@ def check_text(text: str, field: str) -> str:
 def _first_error(error: ValidationError) -> str:
     """Where the body is invalid and why, without quoting the body."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "body"
+    named = (str(part)[:40] for part in first["loc"] if not str(part).startswith(UNION_CHOICES))
+    where = ".".join(named) or "body"
     if first["type"] == "json_invalid":
         return "body: not valid JSON in UTF-8"
     return f"{where}: {first['msg']}"

@@ -45,20 +45,15 @@ class MethodList(BaseModel):
 @router.get("/methods", response_model=MethodList, responses=documented(*ALWAYS))
 async def list_methods(request: Request) -> Response:
     """List all learning methods with their settings."""
-    await _charge(request)
+    await service(request).access.participant(request)
     return json_response({"methods": [method.to_json() for method in all_methods().values()]})
 
 
 @router.get("/methods/{method}", response_model=MethodBody, responses=documented(*ALWAYS, UNKNOWN_METHOD))
 async def show_method(method: str, request: Request) -> Response:
     """Show one learning method with its settings; parts combine, as in `lora+memory`."""
-    await _charge(request)
+    await service(request).access.participant(request)
     return json_response(_find(method).to_json())
-
-
-async def _charge(request: Request) -> None:
-    here = service(request)
-    await here.limits.charge((await here.access.participant(request)).id)
 
 
 def _find(name: str) -> Method:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from mtloop.service.database import is_outage
 from mtloop.service.http import json_response
 from mtloop.service.problems import DATABASE_UNAVAILABLE
 from mtloop.service.state import service
@@ -20,19 +19,17 @@ async def alive() -> Response:
 
 @router.get("/readyz")
 async def ready(request: Request) -> Response:
-    """Whether the database answers and has the schema of this version."""
-    try:
-        if await service(request).storage.database.ready():
-            return json_response({"status": "ready"})
-    except Exception as error:
-        if not is_outage(error):
-            raise
+    """Whether the database can be written and has the schema of this version. If not, the log says why."""
+    if await service(request).readiness.ready():
+        return json_response({"status": "ready"})
     return DATABASE_UNAVAILABLE.response()
 
 
 @router.get("/metrics")
 async def metrics(request: Request) -> Response:
-    """Metrics for Prometheus."""
+    """Metrics for Prometheus. They show how tasks proceed whose results are hidden, so only organisers see them."""
     here = service(request)
+    if not here.settings.open_metrics:
+        await here.access.organiser(request)
     text = here.metrics.text(await here.storage.tasks.activity())
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

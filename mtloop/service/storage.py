@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from mtloop.service.accounts.store import AccountStore
+from mtloop.service.audit.store import AuditStore
+from mtloop.service.campaigns.store import CampaignStore
 from mtloop.service.database import Database
+from mtloop.service.documents.store import DocumentStore
+from mtloop.service.project_log.client_store import ClientStore
+from mtloop.service.project_log.correction_store import CorrectionStore
+from mtloop.service.project_log.store import ProjectStore
+from mtloop.service.project_log.watch_store import WatchStore
 from mtloop.service.tasks.store import TaskStore
 
 
@@ -17,11 +24,22 @@ class Storage:
     database: Database
     accounts: AccountStore
     tasks: TaskStore
+    audit: AuditStore
+    projects: ProjectStore
+    corrections: CorrectionStore
+    watches: WatchStore
+    clients: ClientStore
+    documents: DocumentStore
+    campaigns: CampaignStore
 
     @classmethod
     def connect(cls, url: str) -> Storage:
         database = Database.connect(url)
-        return cls(database, AccountStore(database), TaskStore(database))
+        accounts, tasks = AccountStore(database), TaskStore(database)
+        documents = DocumentStore(database)
+        projects, corrections = ProjectStore(database), CorrectionStore(database, documents.follow)
+        others = AuditStore(database), projects, corrections, WatchStore(database), ClientStore(database)
+        return cls(database, accounts, tasks, *others, documents, CampaignStore(database))
 
     async def migrate(self) -> None:
         """Bring the schema up to date."""

@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
+from mtloop.core.locks import locked, try_lock
+
 LOGGED = ("mtloop.service", "uvicorn.error")  # no others: database drivers log queries with their texts
 LOGGER = logging.getLogger("mtloop.service")
+FOLDER = "mtloop-metrics-"
+OWNER = "owner.lock"  # locked by the process that the folder belongs to
+NEW_SECONDS = 60  # a folder may be this old before its lock counts: a service that starts has not locked it yet
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
@@ -59,6 +68,27 @@ def _task_metrics(tasks: list[dict[str, Any]]) -> CollectorRegistry:
         for name, gauge in found.items():
             gauge.labels(task["name"]).set(task[name])
     return registry
+
+
+@contextmanager
+def metrics_folder() -> Iterator[Path]:
+    """A folder for the metrics of all workers, removed at the end. Folders of killed services are removed first."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        with suppress(OSError):  # another user's, or removed meanwhile
+            _remove_unused(folder)
+    with tempfile.TemporaryDirectory(prefix=FOLDER) as made, locked(Path(made) / OWNER):
+        yield Path(made)
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove a folder whose service has ended without removing it: then nobody holds its lock."""
+    owner = folder / OWNER
+    if time.time() - owner.stat().st_mtime < NEW_SECONDS:
+        return
+    lock = try_lock(owner, temporary=False)
+    if lock is not None:
+        lock.release()
+        shutil.rmtree(folder)
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode

@@ -227,12 +227,16 @@ UNKNOWN_RUN = problem(404, "Not Found", "no such run", "unknown-run")
 
 
 @contextmanager
-def served(transport: httpx2.BaseTransport) -> Iterator[str]:
-    """Serve a transport on a real socket and yield its URL; a transport error closes the connection."""
+def served(transport: httpx2.BaseTransport, duplicates: bool = False) -> Iterator[str]:
+    """Serve a transport on a real socket and yield its URL; a transport error closes the connection.
+
+    `duplicates`: before the answer to a translation, the last one on the same connection is sent again.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         lock = Lock()
+        last: httpx2.Response | None = None
 
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
@@ -245,6 +249,13 @@ def served(transport: httpx2.BaseTransport) -> Iterator[str]:
             except httpx2.TransportError:
                 self.close_connection = True
                 return
+            if duplicates and self.path.endswith("/translations"):
+                if self.last is not None:
+                    self.answer(self.last)
+                self.last = response
+            self.answer(response)
+
+        def answer(self, response: httpx2.Response) -> None:
             self.send_response(response.status_code)
             for name in ("content-type", "retry-after"):
                 if name in response.headers:

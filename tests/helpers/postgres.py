@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from helpers.free_ports import free_port
 
 USER = "mtloop"
 
@@ -33,7 +33,7 @@ class Postgres:
         assert found is not None
         self.bin, self.durable = found, durable
         self.folder = Path(tempfile.mkdtemp(prefix="mtloop-postgres-"))
-        self.port = _free_port()
+        self.port = free_port()
         self._set_owner()
         self._run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
         self.start()
@@ -84,9 +84,3 @@ class Postgres:
         done = subprocess.run(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stderr.decode(errors='replace').strip()}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

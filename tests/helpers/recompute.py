@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 
 from mtloop.judges.rewards import add_noise, corpus_bleu_statistics, make_noise, sentence_reward
-from mtloop.service.tasks.leaderboard import is_curve_point
 from mtloop.service.tasks.models import Submission
+from mtloop.service.tasks.publication import is_curve_point
 from mtloop.service.tasks.store import TaskStore
 from mtloop.service.tasks.tables import sentence_id
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helpers.steps import make_steps
 
 from mtloop.core import Step, Truth
 from mtloop.metrics.adaptation import Recall
 from mtloop.metrics.base import Additive
+from mtloop.metrics.collateral import Flips, NearTER
 from mtloop.metrics.effort import HTER, KSMR, WordPrediction
 from mtloop.metrics.quality import BLEU, SBLEU, TER, ChrF, RewardBLEU
 from mtloop.metrics.regret import MeanReward, Regret
@@ -45,8 +46,8 @@ def noisy_steps(n: int, *, references: int = 1, noise: float = 0.3, seed: int = 
 
 
 def additive_metrics(steps: list[Step]) -> list[Additive]:
-    """Return one metric of each additive class; `steps` also serve as the steps of the oracle."""
-    units = SplitWords()
+    """Return one metric of each additive class; `steps` are also the oracle's, and half of each text the baseline's."""
+    units, baseline = SplitWords(), _halved(steps)
     return [
         BLEU(),
         ChrF(),
@@ -63,10 +64,20 @@ def additive_metrics(steps: list[Step]) -> list[Additive]:
         MeanReward(RewardBLEU()),
         Regret(steps, SBLEU()),
         OutOfVocabulary({"THE", "A", "FILE"}),
+        NearTER(baseline, TER(), worse=False),
+        NearTER(baseline, TER(), worse=True),
+        Flips(baseline),
     ]
 
 
-ORDERED = ("r", "rer")  # name prefixes of the metrics that depend on the order of segments
+ORDERED = ("r", "near", "flips")  # name prefixes of the metrics that depend on the order of segments
+
+
+def _halved(steps: list[Step]) -> list[Step]:
+    """Return the steps with the first half of the words of each hypothesis."""
+    words = [step.proposal.text.split() for step in steps]
+    texts = [" ".join(some[: len(some) // 2]) for some in words]
+    return [replace(step, proposal=replace(step.proposal, text=text)) for step, text in zip(steps, texts, strict=True)]
 
 
 def _sentence(rng: random.Random) -> str:

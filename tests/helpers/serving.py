@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mtloop.service.server import listen
+from helpers.free_ports import free_port
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes], Path]]:
-    """Run `mtloop serve` on a folder; yield its port, process and log file."""
-    with listen("127.0.0.1", 0) as probe:
-        port = int(probe.getsockname()[1])
+def serving(folder: Path, *options: str, port: int = 0) -> Iterator[tuple[int, subprocess.Popen[bytes], Path]]:
+    """Run `mtloop serve` on a folder, at a free port unless one is given; yield its port, process and log file."""
+    port = port or free_port()
     log = folder.parent / "log.jsonl"
     command = [sys.executable, "-m", "mtloop", "serve", "--folder", str(folder), "--port", str(port), *options]
     with log.open("ab") as errors:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +16,7 @@ from starlette.testclient import TestClient
 
 from mtloop.service import Settings, create_app
 from mtloop.service.accounts.keys import hash_key, new_key
+from mtloop.service.accounts.limits import steady_time
 from mtloop.service.storage import Storage
 from mtloop.service.tasks.creation import TaskFile, create_task
 
@@ -31,6 +34,20 @@ def write_data(folder: Path, sources: list[str] = SOURCES, references: list[str]
     return {"source": folder / "en.txt", "reference": folder / "de.txt"}
 
 
+@cache
+def empty_database() -> bytes:
+    """A new SQLite file with the schema. Copying it is faster than migrating a new one for each test."""
+
+    async def migrate(folder: Path) -> None:
+        storage = Storage.connect(Settings(folder=folder).url)
+        await storage.migrate()
+        await storage.close()
+
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(migrate(Path(name)))).result()
+        return (Path(name) / "mtloop.db").read_bytes()
+
+
 @dataclass
 class TaskServer:
     """A database and its service: `with_storage` accesses the database, `serve` starts the service."""
@@ -40,6 +57,7 @@ class TaskServer:
 
     def with_storage(self, work: Callable[[Storage], Awaitable[T]]) -> T:
         """Call `work` with an open storage and return its result."""
+        self._write_database()
 
         async def call() -> T:
             storage = Storage.connect(self.settings.url)
@@ -53,7 +71,8 @@ class TaskServer:
             return thread.submit(lambda: asyncio.run(call())).result()
 
     def task(self, name: str = "tiny", kind: str = "mock", **options: Any) -> None:
-        """Create a task."""
+        """Create a task. By default it may have the sentences of another one."""
+        options = {"allow_overlap": True} | options
         data = {} if "data" in options or "source" in options else write_data(self.folder)
         self.with_storage(lambda storage: create_task(storage.tasks, TaskFile(name=name, kind=kind, **data, **options)))  # type: ignore[arg-type]
 
@@ -63,11 +82,29 @@ class TaskServer:
         self.with_storage(lambda storage: storage.accounts.add_participant(name, hash_key(key), organiser))
         return key
 
+    def _write_database(self) -> None:
+        """Write the file of a new SQLite database."""
+        file = self.settings.folder / "mtloop.db"
+        if not self.settings.database and not file.exists():
+            with suppress(OSError):  # the service says what is wrong with a folder
+                self.settings.folder.mkdir(0o700, parents=True, exist_ok=True)
+                file.touch(0o600)
+                file.write_bytes(empty_database())
+
     @contextmanager
     def serve(self, key: str = "") -> Iterator[TestClient]:
+        self._write_database()
         headers = {"x-api-key": key} if key else {}
         with TestClient(create_app(self.settings), headers=headers, raise_server_exceptions=False) as client:
+            stop_minutes(client.app)
             yield client
+
+
+def stop_minutes(*apps: Any) -> None:
+    """Stop the clock of the rate limits: no new minute begins and renews an allowance while a test counts requests."""
+    now = steady_time()
+    for app in apps:
+        app.state.service.metering._limits._clock = lambda: now
 
 
 def start(client: TestClient, task: str = "tiny", **body: str) -> str:

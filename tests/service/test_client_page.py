@@ -71,6 +71,7 @@ def test_all_commands_of_the_first_shared_task(tmp_path: Path) -> None:
         assert re.search(".*".join(map(re.escape, expected.strip().split("..."))), output, re.DOTALL), output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_shared_task_of_the_readme(tmp_path: Path) -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,10 +1,12 @@
-"""The systemd unit and the nginx configuration of docs/how-to/deploy-the-service.md, unchanged."""
+"""The systemd unit and the nginx configuration of docs/how-to/deploy-the-service.md, unchanged; engines at the end."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+import signal
 import ssl
 import subprocess
 import time
@@ -14,17 +16,21 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from helpers.served_projects import serving_projects
 from helpers.serving import serving
 from helpers.shared_task import SOURCES, TaskServer
 
-from mtloop.client import Client
+from mtloop.client import Client, Project
 from mtloop.core import Proposal
+from mtloop.service import Settings
 from mtloop.service.server import listen
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/deploy-the-service.md").read_text(encoding="utf-8")
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 OPENSSL, ANALYZE = shutil.which("openssl"), shutil.which("systemd-analyze")
 pytestmark = pytest.mark.slow  # nginx and systemd are installed by `make install-slow`
+CORRECTION = {"source": "Open the pane.", "translation": "Öffnen Sie den Bereich."}
+TSV = {"content-type": "text/tab-separated-values"}
 MAIN = """daemon off; pid nginx.pid; error_log stderr; {user}
 events {{}}
 http {{
@@ -63,6 +69,64 @@ def test_a_participant_takes_part_through_the_proxy(
         assert "secure" in entered.headers["set-cookie"].lower()
         assert entered.headers["strict-transport-security"]
         assert _logged(log, entered.headers["x-request-id"])
+
+
+@pytest.mark.skipif(not (NGINX and OPENSSL), reason="no nginx, or no openssl to make it a certificate")
+def test_people_work_on_a_project_through_the_proxy(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    with (
+        serving_projects(tmp_path) as served,
+        proxied(tmp_path / "nginx", certificate, int(served.url.rpartition(":")[2])) as url,
+        httpx2.Client(base_url=url, verify=trusting, headers={"x-api-key": served.key}, timeout=60) as http,
+    ):
+        served.create("manual")
+        with http.stream("GET", "/v1/projects/manual/changes") as changes:
+            lines = changes.iter_lines()
+            assert 'data: {"state": 1}' in lines  # reads up to this line; the stream goes on
+            confirmed = http.post("/v1/projects/manual/confirm", json=CORRECTION)
+            assert (confirmed.status_code, confirmed.json().get("number")) == (200, 2), confirmed.text
+            assert 'data: {"state": 2}' in lines
+        answer = http.post("/v1/projects/manual/translate", json={"text": CORRECTION["source"]}).json()
+        assert answer["translations"][0]["translation"] == CORRECTION["translation"]
+        copied = "".join(f"a list with line {n}\ta list with line {n}\n" for n in range(9000))  # not learned
+        sent = http.post("/v1/projects/manual/import?format=tsv", content=f"source\ttarget\n{copied}", headers=TSV)
+        assert (sent.status_code, sent.json()["refused"], len(copied) > 256 * 1024) == (202, 9000, True)
+        long = {"text": "a" * 300_000}
+        refused = http.post("/v1/projects/manual/translate", json=long)
+        assert (refused.status_code, refused.json()["type"]) == (413, "urn:mtloop:too-large")  # by the service
+        assert http.post("/v1/tasks/tiny/runs", json=long).headers["content-type"] == "text/html"  # by the proxy
+
+
+@pytest.mark.parametrize("by_systemd", [True, False])
+def test_engines_end_with_the_service_and_save_their_learners(tmp_path: Path, by_systemd: bool) -> None:
+    """systemd sends SIGTERM to all processes of a unit. Without it, an engine ends when no server is left."""
+    with serving_projects(tmp_path) as served:
+        address = served.create("manual")
+        with Project(address, served.key) as project:
+            project.confirm(CORRECTION["source"], CORRECTION["translation"])
+        engine = engine_of(tmp_path / "log.jsonl")
+        if by_systemd:
+            os.kill(engine, signal.SIGTERM)
+            wait_until_gone(engine)
+    wait_until_gone(engine)
+    server = TaskServer(Settings(folder=served.folder), tmp_path)
+    (snapshot,) = server.with_storage(lambda storage: storage.projects.snapshots(1)).values()
+    assert snapshot.lessons == 1
+
+
+def engine_of(log: Path) -> int:
+    """The process of the engine that a log names."""
+    (line,) = [line for line in log.read_text().splitlines() if '"engine started"' in line]
+    return int(json.loads(line)["pid"])
+
+
+def wait_until_gone(process: int) -> None:
+    for _ in range(300):
+        if not Path(f"/proc/{process}").exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the engine still runs after 30 seconds")
 
 
 def _logged(log: Path, request: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from helpers.postgres import Postgres, both_databases
+from helpers.raw_events import append_events
 from helpers.recompute import check_run
 from helpers.shared_task import TaskServer, pending, submit
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -24,8 +25,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from mtloop.core.errors import InputError
 from mtloop.service import Settings, database
 from mtloop.service.accounts.keys import hash_key
+from mtloop.service.project_log.event_log import Configured, Confirmed
 from mtloop.service.server import serve
 from mtloop.service.settings import FILE, driver
+from mtloop.service.storage import Storage
 
 DUMP = (Path(__file__).parent / "schema" / "0001.sql").read_text(encoding="utf-8")
 FINISHED, UNFINISHED = "be5892732f1f0643b515f80f7d802ebe", "46dfb0ea6977bbe91fbe34f987ab1083"
@@ -50,6 +53,26 @@ RENAMED_COLUMNS = {
     ("curve_points", "lap"): "pass_number",
     ("curve_points", "oracle"): "oracle_score",
     ("checkpoints", "lap"): "pass_number",
+}
+ADDED_COLUMNS: dict[str, dict[str, Any]] = {"keys": {"expires": None}}
+ADDED_TABLES: dict[str, list[dict[str, Any]]] = {
+    "readiness": [{"id": 1, "checked": 0.0}],
+    "audit": [],
+    "projects": [],
+    "project_members": [],
+    "project_events": [],
+    "project_proposals": [],
+    "project_snapshots": [],
+    "project_memories": [],
+    "project_files": [],
+    "project_uploads": [],
+    "project_webhooks": [],
+    "project_deliveries": [],
+    "campaigns": [],
+    "campaign_raters": [],
+    "campaign_events": [],
+    "project_documents": [],
+    "document_units": [],
 }
 
 
@@ -131,7 +154,8 @@ def test_every_value_is_kept(old_database: TaskServer) -> None:
             }
 
     found = old_database.with_storage(migrated)
-    assert {name: in_order(rows) for name, rows in found.items()} == renamed_rows()
+    added = {name: in_order(rows) for name, rows in ADDED_TABLES.items()}
+    assert {name: in_order(rows) for name, rows in found.items()} == renamed_rows() | added
     assert all(found[name] for name in ("tasks", "runs", "passes", "submissions", "checkpoints", "allowances"))
 
 
@@ -143,7 +167,8 @@ def renamed_rows() -> dict[str, list[str]]:
         new = [RENAMED_COLUMNS.get((name, column), column) for column in columns]
         if name in database.metadata.tables:
             table = database.metadata.tables[name]
-            found[name] = in_order([converted(table, dict(zip(new, row, strict=True))) for row in rows])
+            more = ADDED_COLUMNS.get(name, {})
+            found[name] = in_order([converted(table, dict(zip(new, row, strict=True)) | more) for row in rows])
     return found
 
 
@@ -166,11 +191,30 @@ def test_an_old_run_continues(old_database: TaskServer) -> None:
         finished = client.get(f"/v1/runs/{FINISHED}").json()
         assert (finished["pass"], finished["state"], finished["cumulative_reward"]) == (2, "finished", REWARD)
         (row,) = client.get("/v1/tasks/tiny/leaderboard").json()["rows"]
-        assert (row["participant"], row["pass"], row["reward"]) == ("team", 2, REWARD)
+        assert (row["participant"], row["pass"], row["reward"]) == ("team", 2, round(REWARD, 3))
         sentence = pending(client, UNFINISHED)
         assert sentence == {"id": "l_AqAFNnFg6nMV9Stw-y8Q", "source": "Close the window."}
         response = submit(client, UNFINISHED, sentence["id"], "Schließen Sie das Fenster.").json()
         assert (response["reward"], response["next"]["source"]) == (1.0, "Print the page.")
+
+
+def test_an_old_database_takes_projects(old_database: TaskServer) -> None:
+    """The owner is a participant of before. The id of a deleted project does not come again."""
+    configured, events = Configured("en-de", "baseline"), [Confirmed("Open the pane.", "Öffnen Sie den Bereich.")]
+
+    async def create_twice(storage: Storage) -> list[int]:
+        ids = []
+        for _ in range(2):
+            (team,) = [one["id"] for one in await storage.accounts.participant_list() if one["name"] == "team"]
+            made = await storage.projects.create("manual", ("en", "de"), configured, owner=team)
+            assert await append_events(storage, made.id, events, team) == [2]
+            assert await storage.projects.events_after(made.id, 0) == [(1, configured), (2, events[0])]
+            await storage.projects.delete("manual")
+            ids.append(made.id)
+        return ids
+
+    first, second = old_database.with_storage(create_twice)
+    assert first < second
 
 
 def test_a_database_of_a_newer_version_is_refused_in_one_line(lite: TaskServer) -> None:
@@ -181,7 +225,7 @@ def test_a_database_of_a_newer_version_is_refused_in_one_line(lite: TaskServer) 
             await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
 
     lite.with_storage(pretend)
-    with pytest.raises(InputError, match=r"made by a newer mtloop \(schema 9999; this version knows up to 0002\)"):
+    with pytest.raises(InputError, match=r"made by a newer mtloop \(schema 9999; this version knows up to \d{4}\)"):
         lite.with_storage(pretend)
 
 

@@ -77,6 +77,7 @@ def test_no_response_or_log_line_contains_a_reference(task_server: TaskServer, l
     for name, kind in (("tiny", "mock"), ("dev", "dev"), ("train", "training")):
         task_server.task(name, kind, **files, held_out=3, blocks=2, oracle=files["reference"])
     mine, theirs = task_server.participant("me"), task_server.participant("them")
+    task_server.settings = task_server.settings.model_copy(update={"rate": 0})  # most requests are refused
     with task_server.serve(theirs) as client:
         other = start(client, "dev", name="theirs")
         submit(client, other, pending(client, other)["id"], OTHER_TEXT)

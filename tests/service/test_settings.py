@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,6 +61,13 @@ def test_the_constructor_does_not_read_the_environment(environment: Environment)
         ("MAX_BODY", "0", "1 or more"),
         ("SHUTDOWN_TIMEOUT", "0", "1 or more"),
         ("SECURE", "maybe", "yes or no"),
+        ("MAX_HEADERS", "0", "1 or more"),
+        ("MAX_CONNECTIONS_PER_ADDRESS", "-1", "0 or more"),
+        ("BODY_TIMEOUT", "0", "more than 0"),
+        ("ENGINES", "0", "1 or more"),
+        ("ENGINE_LINGER", "0", "more than 0"),
+        ("MAX_UPLOAD", "0", "1 or more"),
+        ("TRUSTED_PROXIES", "nginx", "another value: addresses or networks, such as 10.0.0.1,10.1.0.0/16"),
     ],
 )
 def test_a_mistake_names_the_variable_its_value_and_what_is_expected(
@@ -106,3 +114,23 @@ def test_a_mistake_in_the_file(environment: Environment, tmp_path: Path) -> None
     file.write_text("MTLOOP_PORT=eighty\n")
     with pytest.raises(InputError, match="MTLOOP_PORT is 'eighty'; expected a whole number"):
         Settings.read()
+
+
+@pytest.mark.parametrize("file", ["Containerfile", "docs/how-to/deploy-the-service.md"])
+def test_every_setting_that_is_named_exists(file: str) -> None:
+    named = set(re.findall(r"\bMTLOOP_(\w+)", (Path(__file__).parents[2] / file).read_text(encoding="utf-8")))
+    assert named
+    assert {name.lower() for name in named} <= {*Settings.model_fields, "env_file"}
+
+
+def test_the_manual_lists_the_limits_with_their_defaults() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/deploy-the-service.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| `MTLOOP_(\w+)` \| (\d+) \|", page, re.M))
+    names = Settings.model_fields
+    limits = [name for name in names if name.startswith(("max_", "engine")) or name.endswith("_timeout")]
+    limits.remove("shutdown_timeout")  # an option of `mtloop serve`, described in its help
+    limits.remove("max_body")  # no limit on connections
+    assert "| `MTLOOP_MODELS` | `en-de` |" in page
+    assert f"`{Settings().methods}`" in page
+    assert f"`MTLOOP_MAX_BODY` ({Settings().max_body})" in page
+    assert listed == {name.upper(): f"{getattr(Settings(), name):.0f}" for name in limits}

@@ -12,3 +12,25 @@ class Participant:
     id: int
     name: str
     organiser: bool = False
+
+
+@dataclass(frozen=True)
+class KeyOwner:
+    """The owner of a key that is not revoked, as it was at a cache version. `expires` is None if the key never does."""
+
+    participant: Participant
+    version: int
+    expires: float | None = None
+
+    def expired(self, now: float) -> bool:
+        return self.expires is not None and now >= self.expires
+
+
+@dataclass
+class Caller:
+    """Who sends a request: its address, and the participant once the key or the session is found to be valid."""
+
+    address: str
+    credential: str = ""
+    public: bool = False  # asks for a page that everyone may see
+    participant_id: int | None = None

@@ -22,6 +22,7 @@ keys = Table(
     Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("created", Double, nullable=False),
     Column("revoked", Double),
+    Column("expires", Double),
 )
 
 sessions = Table(

@@ -18,6 +18,7 @@ from mtloop.core.types import Score
 from mtloop.report.chart_assets import chart_script, chart_style
 from mtloop.report.palette import series_style
 from mtloop.service.accounts.models import Participant
+from mtloop.service.problems import Problem
 
 FOLDER = Path(__file__).parent / "assets"
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -47,6 +48,14 @@ def page(name: str, who: Participant | None, status: int = 200, **context: Any) 
     return Response(text, status, headers, "text/html; charset=utf-8")
 
 
+def problem_page(problem: Problem) -> Response:
+    """A problem for people, with the headers that programs get."""
+    response = page("problem.html", None, problem.status, problem=problem)
+    own = {"content-type", "content-length"}
+    response.headers.update({name: text for name, text in problem.response().headers.items() if name not in own})
+    return response
+
+
 def fragment(name: str, if_none_match: str, **context: Any) -> Response:
     """A part of a page, or 304 if the client has the same one."""
     text = _environment().get_template(name).render(**context)
@@ -57,7 +66,7 @@ def fragment(name: str, if_none_match: str, **context: Any) -> Response:
     return Response(text, headers=headers, media_type="text/html; charset=utf-8")
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def asset(name: str) -> bytes | None:
     """The content of a style sheet or script, or None."""
     if name in CHART_ASSETS:
@@ -66,7 +75,7 @@ def asset(name: str) -> bytes | None:
     return path.read_bytes() if name in _asset_names() else None
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def asset_url(name: str) -> str:
     """The URL of an asset. It changes with the content, so browsers may cache it forever."""
     content = asset(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,23 +11,26 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
 from mtloop.report.drawing_data import drawing_data
-from mtloop.service.accounts.keys import MAX_KEY_LENGTH, hash_key, new_token
+from mtloop.service.accounts.keys import COOKIE, hash_key, new_token
 from mtloop.service.accounts.models import Participant
+from mtloop.service.audit.models import Actor
 from mtloop.service.http import read_raw
 from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
 from mtloop.service.pages.run_charts import run_charts
-from mtloop.service.problems import NOT_FOUND, ProblemError
+from mtloop.service.pages.task_words import pass_rule, reward_meaning
+from mtloop.service.problems import EXPIRED_KEY, NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
-from mtloop.service.tasks.leaderboard import leaderboard
-from mtloop.service.tasks.models import Entry, SharedTask
-from mtloop.service.tasks.result_routes import curves
+from mtloop.service.tasks.models import Run, SharedTask
+from mtloop.service.tasks.result_routes import PASSES_PER_PAGE, curves, leaderboard_rows
 from mtloop.service.tasks.run_access import NAME, TOKEN
 
 router = APIRouter(include_in_schema=False)
-COOKIE = "mtloop_session"
 SESSION_HOURS = 12
-RECENT_RUNS = 100
+ROWS = 100  # of a table; more are on the next page
+MAX_SKIP = 10**9
 MAX_FORM_BYTES = 4096
+EXPIRED = "This key has expired. Ask the organiser to renew it: then the same key works again."
+UNKNOWN = "This key is not known. It may have been rotated or revoked."
 CHANGES = {
     "open": {"results_open": True},
     "hide": {"results_open": False},
@@ -38,7 +42,9 @@ CHANGES = {
 @router.get("/")
 async def show_tasks(request: Request) -> Response:
     here = service(request)
-    return page("tasks.html", await _signed_in(here, request), tasks=await here.storage.tasks.task_list())
+    who = await _signed_in(here, request)
+    tasks = await here.storage.tasks.task_list(await _task_after(here, request), ROWS + 1)
+    return page("tasks.html", who, tasks=tasks[:ROWS], following=_following([task.name for task in tasks]))
 
 
 @router.get("/tasks/{task}")
@@ -47,7 +53,8 @@ async def show_task(task: str, request: Request) -> Response:
     found = await _task(here, task)
     if found is None:
         return page("missing.html", who, 404)
-    return page("task.html", who, **await _board(here, found, who))
+    words: dict[str, Any] = {"reward_meaning": reward_meaning(found), "pass_rule": pass_rule(found)}
+    return page("task.html", who, **words, **await _board(here, found, who, request))
 
 
 @router.get("/tasks/{task}/board")
@@ -57,12 +64,12 @@ async def show_board(task: str, request: Request) -> Response:
     found = await _task(here, task)
     if found is None:
         raise ProblemError(NOT_FOUND)
-    return fragment("board.html", request.headers.get("if-none-match", ""), **await _board(here, found, who))
+    return fragment("board.html", request.headers.get("if-none-match", ""), **await _board(here, found, who, request))
 
 
 @router.get("/login")
 async def ask_for_key(request: Request) -> Response:
-    return page("login.html", await _signed_in(service(request), request), failed=False)
+    return page("login.html", await _signed_in(service(request), request), refusal="")
 
 
 @router.post("/login")
@@ -70,12 +77,16 @@ async def sign_in(request: Request) -> Response:
     """Exchange a key for a session cookie. Only a hash of the cookie is stored."""
     here = service(request)
     key = (await _form(request)).get("key", "").strip()
-    known = await here.storage.accounts.participant(hash_key(key)) if 0 < len(key) <= MAX_KEY_LENGTH else None
-    if known is None:
-        return page("login.html", None, 401, failed=True)
+    try:
+        known = await here.access.sign_in(request, key)
+    except ProblemError as refused:
+        if refused.problem.status != 401:
+            raise
+        return page("login.html", None, 401, refusal=EXPIRED if refused.problem == EXPIRED_KEY else UNKNOWN)
     token = new_token()
     await here.storage.accounts.add_session(hash_key(token), hash_key(key), time.time() + SESSION_HOURS * 3600)
-    response = RedirectResponse("/organiser" if known[0].organiser else "/runs", 303)
+    here.metering.remember(hash_key(token), known.id)  # the next request has it, maybe from an address above its limit
+    response = RedirectResponse("/organiser" if known.organiser else "/runs", 303)
     response.set_cookie(
         COOKIE, token, max_age=SESSION_HOURS * 3600, httponly=True, samesite="strict", secure=here.settings.secure
     )
@@ -96,24 +107,30 @@ async def show_runs(request: Request) -> Response:
     here, who = service(request), await _signed_in(service(request), request)
     if who is None:
         return RedirectResponse("/login", 303)
-    tasks = {task.id: task for task in await here.storage.tasks.task_list()}
-    runs = await here.storage.tasks.runs_of(who)
-    rows = [(run, progress, tasks[run.task_id]) for run, progress in runs if run.task_id in tasks]
-    return page("runs.html", who, runs=rows)
+    runs = await here.storage.tasks.runs_of(who, after=await _run_after(here, request, who), limit=ROWS + 1)
+    tasks = await here.storage.tasks.tasks_by_id(run.task_id for run, _ in runs)
+    rows = [(run, progress, tasks[run.task_id]) for run, progress in runs[:ROWS] if run.task_id in tasks]
+    return page("runs.html", who, runs=rows, following=_following([run.token for run, _ in runs]))
 
 
 @router.get("/runs/{token}")
 async def show_run(token: str, request: Request) -> Response:
-    """The curves of a run. The run of another participant gives 404."""
+    """The curves of a run, by default of its last passes. The run of another participant gives 404."""
     here, who = service(request), await _signed_in(service(request), request)
     run = await here.storage.tasks.run(token) if TOKEN.fullmatch(token) else None
     task = None if run is None else await here.storage.tasks.task_by_id(run.task_id)
     if run is None or task is None or who is None or not (who.organiser or run.participant_id == who.id):
         return page("missing.html", who, 404)
-    progress, _ = await here.storage.tasks.progress([run.id])
-    shown = await curves(here, run, task) if task.shows_results or who.organiser else None
+    progress = (await here.storage.tasks.progress([run.id]))[0].get(run.id)
+    if progress is None:  # the task was deleted meanwhile
+        return page("missing.html", who, 404)
+    after = _number(request, "after", max(0, progress.pass_number - PASSES_PER_PAGE))
+    shown, following = None, None
+    if task.shows_results or who.organiser:
+        shown, following = await curves(here, run, task, after, PASSES_PER_PAGE)
     figures = {chart.name: drawing_data(chart) for chart in run_charts(shown or [], task)}
-    return page("run.html", who, run=run, task=task, progress=progress[run.id], passes=shown, figures=figures)
+    pages: dict[str, Any] = {"after": after, "before": max(0, after - PASSES_PER_PAGE), "following": following}
+    return page("run.html", who, run=run, task=task, progress=progress, passes=shown, figures=figures, **pages)
 
 
 @router.get("/organiser")
@@ -121,7 +138,7 @@ async def show_organiser(request: Request) -> Response:
     here, who = service(request), await _signed_in(service(request), request)
     if who is None or not who.organiser:
         return page("missing.html", who, 404)
-    return page("organiser.html", who, **await _activity(here))
+    return page("organiser.html", who, **await _activity(here, request))
 
 
 @router.get("/organiser/activity")
@@ -129,7 +146,7 @@ async def show_activity(request: Request) -> Response:
     here, who = service(request), await _signed_in(service(request), request)
     if who is None or not who.organiser:
         raise ProblemError(NOT_FOUND)
-    return fragment("activity.html", request.headers.get("if-none-match", ""), **await _activity(here))
+    return fragment("activity.html", request.headers.get("if-none-match", ""), **await _activity(here, request))
 
 
 @router.post("/organiser/tasks/{task}")
@@ -140,7 +157,7 @@ async def change_task(task: str, request: Request) -> Response:
     found = await _task(here, task)
     if who is None or not who.organiser or found is None or changes is None:
         return page("missing.html", who, 404)
-    await here.storage.tasks.change_task(found.name, **changes)
+    await here.storage.tasks.change_task(found.name, Actor(who.name, "page"), **changes)
     return RedirectResponse("/organiser", 303)
 
 
@@ -155,27 +172,55 @@ async def show_asset(version: str, name: str) -> Response:
 
 
 async def _signed_in(here: Service, request: Request) -> Participant | None:
-    token = request.cookies.get(COOKIE, "")
-    return await here.storage.accounts.session(hash_key(token)) if token else None
+    return await here.access.signed_in(request)
 
 
 async def _task(here: Service, name: str) -> SharedTask | None:
     return await here.storage.tasks.task(name) if NAME.fullmatch(name) else None
 
 
-async def _board(here: Service, task: SharedTask, who: Participant | None) -> dict[str, Any]:
+async def _task_after(here: Service, request: Request) -> SharedTask | None:
+    """The task that the page before ended with."""
+    return await _task(here, request.query_params.get("after", ""))
+
+
+async def _run_after(here: Service, request: Request, who: Participant) -> Run | None:
+    """The own run that the page before ended with."""
+    token = request.query_params.get("after", "")
+    run = await here.storage.tasks.run(token) if TOKEN.fullmatch(token) else None
+    return run if run is not None and run.participant_id == who.id else None
+
+
+def _following(names: Sequence[str]) -> str | None:
+    """The last name of this page, if there are more rows than it shows."""
+    return names[ROWS - 1] if len(names) > ROWS else None
+
+
+def _number(request: Request, name: str, otherwise: int = 0) -> int:
+    """A number in the query of the address; anything else counts as not given."""
+    text = request.query_params.get(name, "")
+    return min(int(text), MAX_SKIP) if text.isascii() and text.isdecimal() and len(text) < 20 else otherwise
+
+
+async def _board(here: Service, task: SharedTask, who: Participant | None, request: Request) -> dict[str, Any]:
     shown = task.shows_results or (who is not None and who.organiser)
-    rows = leaderboard(task, await here.storage.tasks.entries(task)) if shown else []
-    return {"task": task, "shown": shown, "rows": rows, "viewer": who}
+    after = _number(request, "after")
+    rows, following = await leaderboard_rows(here, task, after, ROWS) if shown else ([], None)
+    return {"task": task, "shown": shown, "rows": rows, "viewer": who, "after": after, "following": following}
 
 
-async def _activity(here: Service) -> dict[str, Any]:
-    found: list[tuple[Entry, str]] = []
-    for task in await here.storage.tasks.task_list():
-        found += [(entry, task.name) for entry in await here.storage.tasks.entries(task)]
-    found.sort(key=lambda pair: -pair[0].progress.updated)
-    people = await here.storage.participant_list()
-    return {"tasks": await here.storage.tasks.activity(), "entries": found[:RECENT_RUNS], "participants": people}
+async def _activity(here: Service, request: Request) -> dict[str, Any]:
+    skipped = _number(request, "participants")
+    people = (await here.storage.participant_list())[skipped : skipped + ROWS + 1]
+    tasks = await here.storage.tasks.activity(await _task_after(here, request), ROWS + 1)
+    return {
+        "tasks": tasks[:ROWS],
+        "following": _following([task["name"] for task in tasks]),
+        "entries": await here.storage.tasks.recent_entries(ROWS),
+        "participants": people[:ROWS],
+        "more_participants": skipped + ROWS if len(people) > ROWS else None,
+        "query": request.url.query,
+    }
 
 
 async def _form(request: Request) -> dict[str, str]:

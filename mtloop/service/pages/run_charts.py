@@ -26,8 +26,9 @@ def run_charts(passes: Sequence[Pass], task: SharedTask) -> Iterator[Chart]:
 
 def _running(passes: Sequence[Pass], name: str, title: str) -> Chart:
     lines = [
-        Series(_name(one), _column(one["running"], "position"), _column(one["running"], name), number)
+        Series(_name(one), _column(points, "position"), _column(points, name), number)
         for number, one in enumerate(passes, start=1)
+        if (points := [point for point in one["running"] if point[name] is not None])
     ]
     return Chart(name, title, Axis("samples (logarithmic)", "sample", log=True), Axis(f"mean {name}"), tuple(lines))
 

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from mtloop.service.tasks.models import Kind, Run, RunProgress, SharedTask
 from mtloop.service.tasks.submissions import PendingSentence, RewardedSubmission
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
+_INVISIBLE = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}  # categories: control, format (bidi, zero width), unassigned
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
+
+def visible_name(name: str) -> str:
+    """Return a name. Characters that are not seen, or that change how others are shown, are refused."""
+    if _BLANK.search(name) or any(unicodedata.category(one) in _INVISIBLE for one in name):
+        raise PydanticCustomError("invisible", "invisible and control characters are not allowed")
+    return name
 
 
 class NewRunBody(BaseModel):
     """A new run. The name is shown on leaderboards."""
 
     model_config = _STRICT
-    name: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
+    name: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$"), AfterValidator(visible_name)] = ""
 
 
 class TranslationBody(BaseModel):
@@ -24,15 +36,21 @@ class TranslationBody(BaseModel):
 
     model_config = _STRICT
     id: Annotated[str, Field(max_length=64)]
-    translation: str
+    translation: Annotated[str, Field(json_schema_extra={"pattern": r"^[^\x00]*$"})]
 
 
 class TaskChangeBody(BaseModel):
-    """What an organiser changes about a task. A field that is left out keeps its value."""
+    """What an organiser changes about a task: one field at least. A field that is left out keeps its value."""
 
-    model_config = _STRICT
+    model_config = _STRICT | ConfigDict(json_schema_extra={"minProperties": 1})
     results_open: bool | None = None
     stopped: bool | None = None
+
+    @model_validator(mode="after")
+    def _check_change(self) -> TaskChangeBody:
+        if self.results_open is None and self.stopped is None:
+            raise PydanticCustomError("no_change", "set results_open or stopped")
+        return self
 
 
 class TaskBody(BaseModel):
@@ -46,7 +64,10 @@ class TaskBody(BaseModel):
 
 
 class TaskList(BaseModel):
+    """`next`: the `after` of the next tasks; null if there are no more."""
+
     tasks: list[TaskBody]
+    next: str | None
 
 
 class RunBody(BaseModel):
@@ -62,7 +83,10 @@ class RunBody(BaseModel):
 
 
 class RunList(BaseModel):
+    """`next`: the `after` of the next runs; null if there are no more."""
+
     runs: list[RunBody]
+    next: str | None
 
 
 class SentenceBody(BaseModel):

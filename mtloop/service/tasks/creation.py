@@ -1,4 +1,4 @@
-"""Create a task from a TOML file or from options. Memory use does not grow with the size of the data."""
+"""Create a task from a TOML file or from options. Memory use is 16 bytes for each sentence."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
-from mtloop.core.trace import Trace, is_trace_start
+from mtloop.core.log import logger
 from mtloop.data import declared_languages, parse_columns, stream
 from mtloop.data.languages import without_regions
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.judges.rewards import make_noise, sentence_reward
 from mtloop.service.tasks.models import Kind, TaskSentence
+from mtloop.service.tasks.oracle_scores import OracleScores
+from mtloop.service.tasks.overlap import Fingerprints, NewTask, check_overlap
 from mtloop.service.tasks.run_access import NAME
 from mtloop.service.tasks.store import TaskStore
 from mtloop.text import moses
-from mtloop.text.files import iter_lines, open_bytes
+from mtloop.text.files import iter_lines
 from mtloop.text.settings_files import read_settings
 
 T = TypeVar("T")
@@ -29,8 +31,9 @@ PREPROCESS: dict[str, Callable[[str, str], str]] = {
     "tokenise": lambda text, language: " ".join(moses.tokenise(text, language)),
     "lowercase": lambda text, language: text.lower(),
 }
-DEFAULT_PASSES: dict[Kind, int] = {"mock": 0, "dev": 5, "training": 1}
-DEFAULT_RUNS: dict[Kind, int] = {"mock": 100, "dev": 100, "training": 1}
+# Passes times runs is how often a participant may try one sentence. With some hundred tries, rewards give it away.
+DEFAULT_PASSES: dict[Kind, int] = {"mock": 10, "dev": 5, "training": 1}
+DEFAULT_RUNS: dict[Kind, int] = {"mock": 10, "dev": 10, "training": 1}  # with the passes: at most 100 tries
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,9 @@ class TaskFile:
 
     `samples` shortens a pass (0: all sentences). A run is ranked once it has `required_samples` (0: a whole pass).
     `max_passes` limits the passes of a run and `max_runs` the runs of a participant (0: no limit). `oracle` is a trace
-    or text file with the translations of a system that was trained on the references.
+    or text file with the translations of a system that was trained on the references: those of the data first, then
+    those of the held-out block, each sentence once. A task that has sentences of another task is refused unless
+    `allow_overlap` is set.
     """
 
     name: str
@@ -67,6 +72,7 @@ class TaskFile:
     max_passes: int | None = None
     max_runs: int | None = None
     max_characters: int = 10_000
+    allow_overlap: bool = False
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -109,38 +115,31 @@ class TaskFile:
         else:
             raise InputError("a task needs data: a source and a reference file, or one data file with both")
 
-    def sentences(self) -> Iterator[TaskSentence]:
+    def sentences(self, oracle: OracleScores | None = None) -> Iterator[TaskSentence]:
         """The sentences to store, preprocessed and with the oracle's scores."""
-        reward = sentence_reward(self.reward, self.target_language)
-        oracle = self._oracle()
-        for number, (source, reference) in enumerate(self.pairs(), start=1):
-            _check(source, reference, number)
-            source = self._preprocessed(source, self.source_language)
+        number, pairs = 0, self.pairs()
+        for number, (original, reference) in enumerate(pairs, start=1):
+            _check(original, reference, number)
+            source = self._preprocessed(original, self.source_language)
             reference = self._preprocessed(reference, self.target_language)
-            sentence = TaskSentence(source, reference, None)
-            if oracle is not None:
-                text = next(oracle, None)
-                if text is None:
-                    raise InputError(f"has only {number - 1} translations; expected one per sentence", path=self.oracle)
-                sentence = replace(sentence, oracle_score=reward(text, sentence.reference))
-            yield sentence
-        if oracle is not None and next(oracle, None) is not None:
-            raise InputError("has more translations than the task has sentences", path=self.oracle)
+            score = None if oracle is None else oracle.score((original, source), reference)
+            if oracle is not None and score is None:
+                oracle.check_count(number + sum(1 for _ in pairs))
+            yield TaskSentence(source, reference, score)
+        if oracle is not None:
+            oracle.check_count(number)
+
+    def oracle_scores(self) -> OracleScores | None:
+        """The scores of the oracle, to be read along with the sentences. None: the task has no oracle."""
+        if self.oracle is None:
+            return None
+        return OracleScores(self.oracle, sentence_reward(self.reward, self.target_language))
 
     def _preprocessed(self, text: str, language: str) -> str:
         for step in PREPROCESS:
             if step in self.preprocess:
                 text = PREPROCESS[step](text, language)
         return text
-
-    def _oracle(self) -> Iterator[str] | None:
-        if self.oracle is None:
-            return None
-        with open_bytes(self.oracle) as file:
-            is_trace = is_trace_start(file.peek(64)[:64])
-        if is_trace:
-            return (step.proposal.text for step in Trace.read(self.oracle).steps)
-        return iter_lines(self.oracle)
 
     def row(self) -> dict[str, Any]:
         """The row of the task, before its sentences are counted."""
@@ -211,17 +210,23 @@ async def create_task(store: TaskStore, task: TaskFile, report: Callable[[int], 
 
     The task becomes visible when it is complete. After a failure or an interrupt the same call can be repeated.
     """
-    number = await store.begin_task(_row_without_sizes(task))
-    count = 0
+    row = _row_without_sizes(task)
+    number = await store.begin_task(row)
+    count, fingerprints, oracle = 0, Fingerprints(), task.oracle_scores()
     try:
-        for chunk in _chunks(task.sentences(), CHUNK):
+        for chunk in _chunks(task.sentences(oracle), CHUNK):
             await store.add_sentences(number, count, chunk)
+            fingerprints.add(chunk)
             count += len(chunk)
             report(count)
-        await store.finish_task(number, task.size(count))
+        if not task.allow_overlap:
+            await check_overlap(store, NewTask.from_row(row), fingerprints)
+        await store.finish_task(number, task.size(count), allow_overlap=task.allow_overlap)
     except BaseException:
         await store.abandon_task(task.name)
         raise
+    if oracle is not None and (doubt := oracle.doubt()):
+        logger.warning(doubt)
 
 
 def _row_without_sizes(task: TaskFile) -> dict[str, Any]:

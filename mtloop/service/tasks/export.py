@@ -19,10 +19,11 @@ async def write_trace(store: TaskStore, token: str, pass_number: int | None, pat
     task = None if run is None else await store.task_by_id(run.task_id)
     if run is None or task is None:
         raise InputError(f"no run {token!r}; the organiser's page and GET /v1/runs list them")
-    numbers = [progress.pass_number for progress in await store.passes(run)]
-    chosen = numbers[-1] if pass_number is None else pass_number
-    if chosen not in numbers:
-        raise InputError(f"run {token} has no pass {chosen}; it has 1 to {numbers[-1]}")
+    progress, _ = await store.progress([run.id])
+    last = progress[run.id].pass_number
+    chosen = last if pass_number is None else pass_number
+    if not 1 <= chosen <= last:
+        raise InputError(f"run {token} has no pass {chosen}; it has 1 to {last}")
     with TraceWriter(path, _header(task, run, chosen)) as trace:
         async for chunk in store.submissions(run, chosen):
             ids = [sentence_id(task.id, task.layout.sentence_at(one.at.position)) for one in chunk]

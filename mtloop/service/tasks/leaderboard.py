@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from mtloop.judges.rewards import corpus_bleu
 from mtloop.service.tasks.models import CheckpointSums, Entry, RunProgress, SharedTask
+from mtloop.service.tasks.publication import DECIMALS, exact_mean, is_over, mean_decimals, shows_regret
 
-POINTS_PER_DECADE = 20
+BLEU_DECIMALS = 1
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,22 @@ class LeaderboardRow:
     relative_sentence_score: float | None
 
 
-def leaderboard(task: SharedTask, entries: Iterable[Entry]) -> list[LeaderboardRow]:
-    """Ranked runs by cumulative reward, then unranked runs by the number of samples."""
-    ordered = sorted(entries, key=lambda one: _order(task, one))
-    return [_row(task, entry, rank) for rank, entry in enumerate(ordered, start=1)]
+def leaderboard(task: SharedTask, entries: Iterable[Entry], skipped: int = 0) -> list[LeaderboardRow]:
+    """The rows of runs that are in the order of the leaderboard, after the first `skipped`."""
+    return [_row(task, entry, rank) for rank, entry in enumerate(entries, start=skipped + 1)]
 
 
-def block_scores(task: SharedTask, checkpoints: Sequence[CheckpointSums]) -> list[BlockScore]:
-    """The scores on every occurrence of the held-out block that is complete."""
-    complete = [one for one in checkpoints if one.count == task.held_out]
-    return [BlockScore(one.block, bleu_of(one.statistics), one.score / one.count) for one in complete]
+def block_scores(task: SharedTask, progress: RunProgress, checkpoints: Sequence[CheckpointSums]) -> list[BlockScore]:
+    """The scores on every complete occurrence of the held-out block, once the pass is over."""
+    complete = [one for one in checkpoints if one.count == task.held_out] if is_over(task, progress) else []
+    return [
+        BlockScore(
+            one.block,
+            round(bleu_of(one.statistics), BLEU_DECIMALS),
+            exact_mean(task, one.score / one.count, one.count),
+        )
+        for one in complete
+    ]
 
 
 def bleu_of(statistics: Sequence[int]) -> float:
@@ -63,34 +69,19 @@ def bleu_of(statistics: Sequence[int]) -> float:
 
 
 def running_averages(task: SharedTask, points: Iterable[RunProgress]) -> list[dict[str, float | None]]:
-    """Mean reward, and mean regret if the task has an oracle, at the points of a curve."""
+    """Mean reward at the points of a curve, and mean regret where it is shown."""
     return [
-        {"position": one.position, "reward": one.mean_reward, "regret": one.mean_regret if task.has_oracle else None}
+        {"position": one.position, "reward": round(one.mean_reward, DECIMALS), "regret": _regret_at(task, one)}
         for one in points
-        if one.position
     ]
 
 
-def is_curve_point(position: int) -> bool:
-    """Whether curves store this position: about twenty for every power of ten, evenly spaced on a logarithmic axis.
-
-    >>> [position for position in range(1, 40) if is_curve_point(position)][-8:]
-    [16, 18, 20, 23, 26, 29, 32, 36]
-    """
-    if position < POINTS_PER_DECADE // 2:
-        return position > 0
-    step = math.floor(math.log10(position) * POINTS_PER_DECADE)
-    return math.floor(math.log10(position - 1) * POINTS_PER_DECADE) < step
-
-
-def _order(task: SharedTask, entry: Entry) -> tuple[bool, float, int]:
-    ranked = entry.progress.position >= task.required_samples
-    value = entry.progress.reward if ranked else float(entry.progress.position)
-    return not ranked, -value, entry.run.id
+def _regret_at(task: SharedTask, point: RunProgress) -> float | None:
+    return exact_mean(task, point.mean_regret, point.position) if shows_regret(task, point.position) else None
 
 
 def _row(task: SharedTask, entry: Entry, rank: int) -> LeaderboardRow:
-    progress, found = entry.progress, block_scores(task, entry.checkpoints)
+    progress, found = entry.progress, block_scores(task, entry.progress, entry.checkpoints)
     first, last = (found[0], found[-1]) if found and found[0].block == 0 else (None, None)
     both = first is not None and last is not None and len(found) > 1
     return LeaderboardRow(
@@ -100,11 +91,23 @@ def _row(task: SharedTask, entry: Entry, rank: int) -> LeaderboardRow:
         entry.run.name,
         progress.pass_number,
         progress.position,
-        progress.reward,
-        progress.mean_reward,
-        progress.mean_regret if task.has_oracle and progress.position else None,
+        *_shown_rewards(task, progress),
+        _shown_regret(task, progress),
         last.bleu if last else None,
         last.sentence_score if last else None,
-        last.bleu - first.bleu if both and first and last else None,
-        last.sentence_score - first.sentence_score if both and first and last else None,
+        round(last.bleu - first.bleu, BLEU_DECIMALS) if both and first and last else None,
+        round(last.sentence_score - first.sentence_score, DECIMALS) if both and first and last else None,
     )
+
+
+def _shown_rewards(task: SharedTask, progress: RunProgress) -> tuple[float, float]:
+    """Cumulative and mean reward. During a pass they are rounded so that nobody can follow another's single rewards."""
+    if is_over(task, progress):
+        return round(progress.reward, DECIMALS), round(progress.mean_reward, DECIMALS)
+    return float(round(progress.reward)), round(progress.mean_reward, mean_decimals(progress.position))
+
+
+def _shown_regret(task: SharedTask, progress: RunProgress) -> float | None:
+    if not task.has_oracle or not progress.position or not is_over(task, progress):
+        return None
+    return exact_mean(task, progress.mean_regret, progress.position)

@@ -6,12 +6,13 @@ Workers cache runs and tasks. The cache version in the database tells them when 
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from mtloop.service.accounts.access import Access, key_hash
-from mtloop.service.accounts.models import Participant
+from mtloop.service.accounts.models import KeyOwner, Participant
 from mtloop.service.cache import LRUCache
 from mtloop.service.problems import UNKNOWN_RUN, UNKNOWN_TASK, ProblemError
 from mtloop.service.tasks.models import Run, SharedTask
@@ -25,10 +26,17 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class AuthorisedRun:
     """A run and its owner, as they were at a cache version."""
 
-    participant: Participant
+    owner: KeyOwner
     run: Run
     task: SharedTask
-    version: int
+
+    @property
+    def participant(self) -> Participant:
+        return self.owner.participant
+
+    @property
+    def version(self) -> int:
+        return self.owner.version
 
 
 class RunAccess:
@@ -42,14 +50,16 @@ class RunAccess:
         """The participant's own run, from the cache where possible."""
         key = (key_hash(request), token)
         found = self._cache.get(key)
-        if found is None:
-            found = await self._look_up(*key)
+        if found is None or found.owner.expired(time.time()):  # an expired key may have been renewed
+            found = await self._look_up(request, *key)
             self._cache.update({key: found})
+        else:
+            await self._access.admit(request, key[0], found.owner)
         return found
 
     async def fresh_run(self, request: Request, token: str) -> AuthorisedRun:
         """The participant's own run, read from the database."""
-        return await self._look_up(key_hash(request), token)
+        return await self._look_up(request, key_hash(request), token)
 
     async def task(self, name: str) -> SharedTask:
         found = await self._store.task(name) if NAME.fullmatch(name) else None
@@ -60,12 +70,12 @@ class RunAccess:
     def clear_cache(self) -> None:
         self._cache.clear()
 
-    async def _look_up(self, hashed: str, token: str) -> AuthorisedRun:
-        participant, version = await self._access.key_owner(hashed)  # first: what is read later is at least as new
+    async def _look_up(self, request: Request, hashed: str, token: str) -> AuthorisedRun:
+        owner = await self._access.key_owner(request, hashed)  # first: what is read later is at least as new
         run = await self._store.run(token) if TOKEN.fullmatch(token) else None
-        if run is None or run.participant_id != participant.id:
+        if run is None or run.participant_id != owner.participant.id:
             raise ProblemError(UNKNOWN_RUN)
         task = await self._store.task_by_id(run.task_id)
         if task is None:
             raise ProblemError(UNKNOWN_RUN)
-        return AuthorisedRun(participant, run, task, version)
+        return AuthorisedRun(owner, run, task)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
 
 from mtloop.service.fast_routes import FastRoute
-from mtloop.service.http import check_text, json_response, read_body
+from mtloop.service.http import BODY_TOO_LARGE, check_text, json_response, read_body
 from mtloop.service.problems import (
     ALREADY_TRANSLATED,
     DATABASE_UNAVAILABLE,
     END_OF_STREAM,
+    EXPIRED_KEY,
     NO_MORE_PASSES,
     NO_MORE_RUNS,
     TASK_STOPPED,
@@ -54,8 +56,12 @@ from mtloop.service.tasks.submissions import (
 
 T = TypeVar("T", PendingSentence, RewardedSubmission)
 Call = Callable[[AuthorisedRun], Awaitable[T | Problem | Stale]]
-ALWAYS = (UNKNOWN_KEY, too_many(60), DATABASE_UNAVAILABLE)
-WITH_BODY = (TOO_LARGE, WRONG_CONTENT_TYPE, invalid_request("The body does not match the description."))
+ALWAYS = (UNKNOWN_KEY, EXPIRED_KEY, too_many(60), DATABASE_UNAVAILABLE)
+TRANSLATION_TOO_LARGE = replace(TOO_LARGE, detail="The translation has more characters than this task allows.")
+WITH_BODY = (BODY_TOO_LARGE, WRONG_CONTENT_TYPE, invalid_request("The body does not match the description."))
+IN_PARTS = (invalid_request("A parameter does not match the description."),)
+MAX_NUMBER = 2**31 - 1  # the largest number that both databases compare with a column of numbers
+Limit = Annotated[int, Query(ge=1, le=500, description="The most items of one answer.")]
 MAX_LOOKUPS = 5  # how often a request may find that its cached run or task is stale
 
 router = APIRouter(prefix="/v1", tags=["runs"])
@@ -82,7 +88,6 @@ async def start_run(task: str, request: Request) -> Response:
     """Start a run of a task."""
     here = service(request)
     participant = await here.access.participant(request)
-    await here.limits.charge(participant.id)
     body = await read_body(request, NewRunBody, here.settings.max_body)
     found = await here.run_access.task(task)
     if found.stopped:
@@ -93,24 +98,30 @@ async def start_run(task: str, request: Request) -> Response:
     return json_response(run_json(run, RunProgress(), found), 201)
 
 
-@router.get("/runs", response_model=RunList, responses=documented(*ALWAYS, UNKNOWN_TASK))
-async def list_runs(request: Request, task: Annotated[str | None, Query()] = None) -> Response:
-    """List your runs of all tasks, or of one."""
+@router.get("/runs", response_model=RunList, responses=documented(*ALWAYS, *IN_PARTS, UNKNOWN_TASK, UNKNOWN_RUN))
+async def list_runs(
+    request: Request,
+    task: Annotated[str | None, Query()] = None,
+    after: Annotated[str | None, Query(description="Runs after this one: the `next` of the answer before.")] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List your runs of all tasks, or of one, in the order of their start."""
     here = service(request)
     participant = await here.access.participant(request)
-    await here.limits.charge(participant.id)
     only = None if task is None else await here.run_access.task(task)
-    tasks = {one.id: one for one in ([only] if only else await here.storage.tasks.task_list())}
-    runs = await here.storage.tasks.runs_of(participant, only.id if only else None)
-    listed = [run_json(run, progress, tasks[run.task_id]) for run, progress in runs if run.task_id in tasks]
-    return json_response({"runs": listed})
+    last = None if after is None else (await here.run_access.fresh_run(request, after)).run
+    found = await here.storage.tasks.runs_of(participant, only.id if only else None, last, limit + 1)
+    tasks = await here.storage.tasks.tasks_by_id(run.task_id for run, _ in found)
+    shown = found[:limit]
+    listed = [run_json(run, progress, tasks[run.task_id]) for run, progress in shown if run.task_id in tasks]
+    return json_response({"runs": listed, "next": shown[-1][0].token if len(found) > limit else None})
 
 
 @router.get("/runs/{run}", response_model=RunBody, responses=documented(*ALWAYS, UNKNOWN_RUN))
 async def show_run(run: str, request: Request) -> Response:
     """Show the progress of a run."""
     here = service(request)
-    found = await _fresh_run(here, request, run)
+    found = await here.run_access.fresh_run(request, run)
     progress, _ = await here.storage.tasks.progress([found.run.id])
     return json_response(run_json(found.run, progress[found.run.id], found.task))
 
@@ -135,7 +146,14 @@ async def next_sentence(run: str, request: Request) -> Response:
     "/runs/{run}/translations",
     response_model=RewardBody,
     responses=documented(
-        *ALWAYS, *WITH_BODY, UNKNOWN_RUN, UNKNOWN_SENTENCE, ALREADY_TRANSLATED, WRONG_ORDER, TASK_STOPPED
+        *ALWAYS,
+        *WITH_BODY,
+        TRANSLATION_TOO_LARGE,
+        UNKNOWN_RUN,
+        UNKNOWN_SENTENCE,
+        ALREADY_TRANSLATED,
+        WRONG_ORDER,
+        TASK_STOPPED,
     ),
     openapi_extra=body_of(TranslationBody),
 )
@@ -146,7 +164,7 @@ async def translate(run: str, request: Request) -> Response:
     body = await read_body(request, TranslationBody, here.settings.max_body)
     text = check_text(body.translation, "translation")
     if len(text) > found.task.max_characters:
-        raise ProblemError(TOO_LARGE)
+        raise ProblemError(TRANSLATION_TOO_LARGE)
 
     async def submit(found: AuthorisedRun) -> RewardedSubmission | Problem | Stale:
         return await here.submissions.submit(TranslationRequest(found.run, found.task, found.version, body.id, text))
@@ -165,7 +183,7 @@ async def translate(run: str, request: Request) -> Response:
 async def start_pass(run: str, request: Request) -> Response:
     """Start the next pass, up to the task's limit: of a mock task at any time, of a dev task after the current pass."""
     here = service(request)
-    found = await _fresh_run(here, request, run)
+    found = await here.run_access.fresh_run(request, run)
     task = found.task
     if task.stopped:
         raise ProblemError(TASK_STOPPED)
@@ -178,12 +196,6 @@ async def start_pass(run: str, request: Request) -> Response:
     return json_response(run_json(found.run, started, task), 201)
 
 
-async def _fresh_run(here: Service, request: Request, run: str) -> AuthorisedRun:
-    found = await here.run_access.fresh_run(request, run)
-    await here.limits.charge(found.participant.id)
-    return found
-
-
 async def _with_fresh_cache(
     here: Service,
     request: Request,
@@ -191,7 +203,6 @@ async def _with_fresh_cache(
     ask: Callable[[AuthorisedRun], Awaitable[T | Problem | Stale]],
 ) -> T:
     """Ask; if the cached run or task is stale, look it up again and repeat."""
-    await here.limits.charge(found.participant.id)
     for _ in range(MAX_LOOKUPS):
         result = await ask(found)
         if isinstance(result, Problem):

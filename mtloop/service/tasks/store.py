@@ -19,6 +19,8 @@ from mtloop.core.errors import InputError
 from mtloop.service.accounts.keys import new_token
 from mtloop.service.accounts.models import Participant
 from mtloop.service.accounts.tables import participants
+from mtloop.service.audit.models import Actor
+from mtloop.service.audit.store import record
 from mtloop.service.database import (
     CACHE_VERSION,
     Database,
@@ -40,6 +42,7 @@ from mtloop.service.tasks.models import (
 )
 from mtloop.service.tasks.sealed_ids import PassPosition, new_id_key
 from mtloop.service.tasks.tables import (
+    OUTSIDE,
     STATISTICS,
     checkpoints,
     curve_points,
@@ -112,32 +115,50 @@ class TaskStore:
         async with self._database.writing() as connection:
             await _delete_task(connection, name, ready=False)
 
-    async def finish_task(self, task_id: int, row: Mapping[str, Any]) -> None:
+    async def finish_task(
+        self, task_id: int, row: Mapping[str, Any], by: Actor | None = None, allow_overlap: bool = False
+    ) -> None:
         async with self._database.writing() as connection:
-            await connection.execute(sa.update(tasks).where(tasks.c.id == task_id).values(**row, ready=True))
+            changed = sa.update(tasks).where(tasks.c.id == task_id).values(**row, ready=True)
+            name, kind = (await connection.execute(changed.returning(tasks.c.name, tasks.c.kind))).one()
             await invalidate_caches(connection)
+            await record(connection, by, "task.create", name, {"kind": kind, "allow_overlap": allow_overlap})
 
-    async def change_task(self, name: str, **changes: bool) -> None:
-        """Set `results_open` or `stopped`."""
+    async def change_task(self, name: str, by: Actor | None = None, **changes: bool) -> None:
+        """Set `results_open` or `stopped`. Only a training task can hide its results."""
         async with self._database.writing() as connection:
-            number = await find_id(connection, "task", tasks, name)
-            await connection.execute(sa.update(tasks).where(tasks.c.id == number).values(**changes))
-            await invalidate_caches(connection)
+            this = tasks.c.id == await find_id(connection, "task", tasks, name)
+            old = (await connection.execute(sa.select(tasks).where(this).with_for_update())).one()._mapping
+            new = {field: value for field, value in changes.items() if old[field] != value}
+            if old["kind"] != "training":
+                new.pop("results_open", None)
+            if new:
+                await connection.execute(sa.update(tasks).where(this).values(**new))
+                await invalidate_caches(connection)
+                await record(connection, by, "task.change", name, new)
 
     async def require_task(self, name: str) -> None:
         """Raise InputError if there is no task of this name."""
         async with self._database.reading() as connection:
             await find_id(connection, "task", tasks, name)
 
-    async def delete_task(self, name: str) -> None:
+    async def delete_task(self, name: str, by: Actor | None = None) -> None:
         """Delete a task with all its runs and rewards."""
         async with self._database.writing() as connection:
             await find_id(connection, "task", tasks, name)
             await _delete_task(connection, name, ready=True)
+            await record(connection, by, "task.delete", name)
 
-    async def task_list(self) -> list[SharedTask]:
-        query = sa.select(*_TASK).where(tasks.c.ready).order_by(tasks.c.id)
+    async def task_list(self, after: SharedTask | None = None, limit: int | None = None) -> list[SharedTask]:
+        """The tasks in the order of their creation: those after a task, at most `limit`."""
+        query = sa.select(*_TASK).where(tasks.c.ready).order_by(tasks.c.id).limit(limit)
+        if after is not None:
+            query = query.where(tasks.c.id > after.id)
         return [_task(row) for row in await self._database.rows(query)]
+
+    async def tasks_by_id(self, ids: Iterable[int]) -> dict[int, SharedTask]:
+        query = sa.select(*_TASK).where(tasks.c.ready, in_list(tasks.c.id))
+        return {row.id: _task(row) for row in await self._database.rows(query, {"ids": sorted(set(ids))})}
 
     async def task(self, name: str) -> SharedTask | None:
         row = await self._database.row(sa.select(*_TASK).where(tasks.c.ready, tasks.c.name == name))
@@ -152,13 +173,12 @@ class TaskStore:
         rows = await self._database.rows(SENTENCES_QUERY, {"ids": wanted}) if wanted else []
         return {row.id: TaskSentence(row.source, row.reference, row.oracle_score) for row in rows}
 
-    async def each_sentence(self, task: SharedTask) -> AsyncIterator[TaskSentence]:
-        """The sentences of a task in order, read in chunks."""
+    async def sentence_chunks(self, task: SharedTask) -> AsyncIterator[list[TaskSentence]]:
+        """The sentences of a task in order, in chunks."""
         for start in range(0, task.sentence_count, CHUNK):
             ids = [sentence_id(task.id, number) for number in range(start, min(start + CHUNK, task.sentence_count))]
             found = await self.sentences(ids)
-            for number in ids:
-                yield found[number]
+            yield [found[number] for number in ids if number in found]
 
     # Runs
 
@@ -183,11 +203,17 @@ class TaskStore:
         row = await self._database.row(sa.select(*_RUN).where(runs.c.token == token))
         return None if row is None else Run(*row)
 
-    async def runs_of(self, participant: Participant, task_id: int | None = None) -> list[tuple[Run, RunProgress]]:
+    async def runs_of(
+        self, participant: Participant, task_id: int | None = None, after: Run | None = None, limit: int | None = None
+    ) -> list[tuple[Run, RunProgress]]:
+        """The runs of a participant in the order of their start: those after a run, at most `limit`."""
         query = sa.select(*_RUN, *_PASS).join(passes, _CURRENT_PASS).where(runs.c.participant_id == participant.id)
         if task_id is not None:
             query = query.where(runs.c.task_id == task_id)
-        return [(Run(*row[:6]), RunProgress(*row[6:])) for row in await self._database.rows(query.order_by(runs.c.id))]
+        if after is not None:
+            query = query.where(runs.c.id > after.id)
+        rows = await self._database.rows(query.order_by(runs.c.id).limit(limit))
+        return [(Run(*row[:6]), RunProgress(*row[6:])) for row in rows]
 
     async def progress(self, run_ids: Iterable[int]) -> tuple[dict[int, RunProgress], int]:
         """The progress of runs in their current passes, and the cache version."""
@@ -225,8 +251,17 @@ class TaskStore:
 
     # Results
 
-    async def entries(self, task: SharedTask) -> list[Entry]:
-        """Every run of a task, with its last pass that has enough samples to be ranked, else with its current pass."""
+    async def submission_at(self, run_id: int, at: PassPosition) -> Submission | None:
+        """The submission at a position, or None."""
+        row = await self._database.row(_SUBMISSION_AT, _at(run_id, at))
+        return None if row is None else _submission(row)
+
+    async def entries(self, task: SharedTask, skip: int = 0, limit: int | None = None) -> list[Entry]:
+        """The runs of a task in the order of its leaderboard, at most `limit` after the first `skip`.
+
+        A run is shown with its last pass that has enough samples to be ranked, else with its current pass. Ranked runs
+        are ordered by cumulative reward, the others follow, ordered by the number of samples.
+        """
         last = sa.func.max(passes.c.pass_number).filter(passes.c.position >= task.required_samples)
         shown = (
             sa.select(passes.c.run_id, sa.func.coalesce(last, sa.func.max(passes.c.pass_number)).label("pass_number"))
@@ -235,39 +270,69 @@ class TaskStore:
             .group_by(passes.c.run_id)
             .subquery()
         )
-        chosen = sa.and_(passes.c.run_id == shown.c.run_id, passes.c.pass_number == shown.c.pass_number)
+        ranked = passes.c.position >= task.required_samples
+        value = sa.case((ranked, passes.c.reward), else_=sa.cast(passes.c.position, sa.Double))
         query = (
-            sa.select(*_RUN, participants.c.name.label("participant"), *_PASS)
-            .join(participants, participants.c.id == runs.c.participant_id)
+            _entries_query()
             .join(shown, shown.c.run_id == runs.c.id)
-            .join(passes, chosen)
-            .order_by(runs.c.id)
+            .join(passes, sa.and_(passes.c.run_id == shown.c.run_id, passes.c.pass_number == shown.c.pass_number))
+            .order_by(sa.case((ranked, 0), else_=1), value.desc(), runs.c.id)
+            .offset(skip)
+            .limit(limit)
         )
-        of_shown = sa.and_(checkpoints.c.run_id == shown.c.run_id, checkpoints.c.pass_number == shown.c.pass_number)
-        blocks = await self._database.rows(sa.select(checkpoints).join(shown, of_shown).order_by(checkpoints.c.block))
-        found: dict[int, list[CheckpointSums]] = {}
-        for row in blocks:
-            found.setdefault(row.run_id, []).append(_checkpoint(row))
-        rows = await self._database.rows(query)
-        return [Entry(Run(*row[:6]), row[6], RunProgress(*row[7:]), tuple(found.get(row[0], ()))) for row in rows]
+        rows = [(Run(*row[:6]), row[6], RunProgress(*row[7:])) for row in await self._database.rows(query)]
+        blocks = await self._blocks_of([(run.id, progress.pass_number) for run, _, progress in rows])
+        return [
+            Entry(run, name, progress, tuple(blocks.get((run.id, progress.pass_number), ())))
+            for run, name, progress in rows
+        ]
 
-    async def checkpoints(self, run: Run) -> dict[int, list[CheckpointSums]]:
-        """The checkpoints of a run, by pass number."""
-        query = sa.select(checkpoints).where(checkpoints.c.run_id == run.id)
+    async def recent_entries(self, limit: int) -> list[tuple[Entry, str]]:
+        """The runs of all tasks that were active last, in their current passes, each with the name of its task."""
+        query = (
+            _entries_query()
+            .add_columns(tasks.c.name.label("task"))
+            .join(tasks, tasks.c.id == runs.c.task_id)
+            .join(passes, _CURRENT_PASS)
+            .where(tasks.c.ready)
+            .order_by(passes.c.updated.desc(), runs.c.id)
+            .limit(limit)
+        )
+        rows = await self._database.rows(query)
+        return [(Entry(Run(*row[:6]), row[6], RunProgress(*row[7:13])), row.task) for row in rows]
+
+    async def _blocks_of(self, shown: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[CheckpointSums]]:
+        """The checkpoints of passes, by run id and pass number."""
+        query = sa.select(checkpoints).where(
+            in_list(checkpoints.c.run_id),
+            in_list(checkpoints.c.pass_number, "numbers"),
+            checkpoints.c.block > OUTSIDE,
+        )
+        lists = {"ids": [run for run, _ in shown], "numbers": sorted({number for _, number in shown})}
+        found: dict[tuple[int, int], list[CheckpointSums]] = {one: [] for one in shown}
+        for row in await self._database.rows(query.order_by(checkpoints.c.block), lists) if shown else []:
+            if (row.run_id, row.pass_number) in found:
+                found[row.run_id, row.pass_number].append(_checkpoint(row))
+        return found
+
+    async def checkpoints(self, run: Run, numbers: Sequence[int] | None = None) -> dict[int, list[CheckpointSums]]:
+        """The checkpoints of passes (None: all) of a run, by pass number."""
+        query = _of(run, sa.select(checkpoints), checkpoints, numbers).where(checkpoints.c.block > OUTSIDE)
         found: dict[int, list[CheckpointSums]] = {}
         for row in await self._database.rows(query.order_by(checkpoints.c.pass_number, checkpoints.c.block)):
             found.setdefault(row.pass_number, []).append(_checkpoint(row))
         return found
 
-    async def passes(self, run: Run) -> list[RunProgress]:
-        """Every pass of a run."""
-        query = _of(run, sa.select(*_PASS), passes).order_by(passes.c.pass_number)
-        return [RunProgress(*row) for row in await self._database.rows(query)]
+    async def passes(self, run: Run, after: int = 0, limit: int | None = None) -> list[RunProgress]:
+        """The passes of a run after a pass, at most `limit`."""
+        query = _of(run, sa.select(*_PASS), passes).where(passes.c.pass_number > after)
+        rows = await self._database.rows(query.order_by(passes.c.pass_number).limit(limit))
+        return [RunProgress(*row) for row in rows]
 
-    async def curve(self, run: Run) -> dict[int, list[RunProgress]]:
-        """The stored points of the learning curve, by pass number."""
+    async def curve(self, run: Run, numbers: Sequence[int] | None = None) -> dict[int, list[RunProgress]]:
+        """The stored points of the learning curves of passes (None: all), by pass number."""
         columns = [curve_points.c[name] for name in ("pass_number", "position", "reward", "score", "oracle_score")]
-        query = _of(run, sa.select(*columns), curve_points).order_by(*columns[:2])
+        query = _of(run, sa.select(*columns), curve_points, numbers).order_by(*columns[:2])
         found: dict[int, list[RunProgress]] = {}
         for row in await self._database.rows(query):
             found.setdefault(row.pass_number, []).append(RunProgress(*row))
@@ -290,7 +355,7 @@ class TaskStore:
         query = sa.select(runs.c.participant_id, sa.func.count()).group_by(runs.c.participant_id)
         return {row[0]: row[1] for row in await self._database.rows(query)}
 
-    async def activity(self) -> list[dict[str, Any]]:
+    async def activity(self, after: SharedTask | None = None, limit: int | None = None) -> list[dict[str, Any]]:
         """For each task: number of runs, participants and translated sentences, and the time of the last one."""
         query = (
             sa.select(
@@ -309,7 +374,10 @@ class TaskStore:
             .where(tasks.c.ready)
             .group_by(tasks.c.id)
             .order_by(tasks.c.id)
+            .limit(limit)
         )
+        if after is not None:
+            query = query.where(tasks.c.id > after.id)
         return [dict(row._mapping) for row in await self._database.rows(query)]
 
 
@@ -325,8 +393,7 @@ class RewardTransaction:
 
     async def submission_at(self, run_id: int, at: PassPosition) -> Submission | None:
         """The earlier submission at a position, or None."""
-        where = {"run": run_id, "in_pass": at.pass_number, "at": at.position}
-        row = (await self._connection.execute(_SUBMISSION_AT, where)).first()
+        row = (await self._connection.execute(_SUBMISSION_AT, _at(run_id, at))).first()
         return None if row is None else _submission(row)
 
     async def insert_submissions(self, accepted: Sequence[Submission]) -> None:
@@ -401,8 +468,22 @@ async def _delete_task(connection: AsyncConnection, name: str, ready: bool) -> N
     await invalidate_caches(connection)
 
 
-def _of(run: Run, query: Any, table: sa.Table) -> Any:
-    return query.where(table.c.run_id == run.id)
+def _of(run: Run, query: Any, table: sa.Table, numbers: Sequence[int] | None = None) -> Any:
+    """Rows of a run, of passes with these consecutive numbers (None: all)."""
+    own = query.where(table.c.run_id == run.id)
+    if numbers is None:
+        return own
+    first, last = (min(numbers), max(numbers)) if numbers else (1, 0)
+    return own.where(table.c.pass_number.between(first, last))
+
+
+def _entries_query() -> Any:
+    columns = sa.select(*_RUN, participants.c.name.label("participant"), *_PASS)
+    return columns.join(participants, participants.c.id == runs.c.participant_id)
+
+
+def _at(run_id: int, at: PassPosition) -> dict[str, int]:
+    return {"run": run_id, "in_pass": at.pass_number, "at": at.position}
 
 
 def _new_pass(run_id: int, pass_number: int, now: float) -> dict[str, Any]:

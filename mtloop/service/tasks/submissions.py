@@ -4,17 +4,21 @@ Rule 1: the next source comes only after a translation. A run has one pending po
 Rule 2: a position is rewarded once. The reward is given in a transaction that locks the run, into a table whose primary
 key is the position.
 
-Translations are scored before that transaction, so that the lock is held for a short time.
+The rules are applied twice: first without a lock, then in that transaction, because another worker may have rewarded
+the position in between. Only a translation that passes the first time is scored, and every sentence of a task costs the
+same work. So neither a refusal nor its time tells whether a sentence is held out. The score is computed before the lock
+is taken, so that the lock is held for a short time.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from mtloop.judges.rewards import add_noise, corpus_bleu_statistics, make_noise, sentence_reward
+from mtloop.judges.reward_process import ScoringJob
+from mtloop.judges.rewards import add_noise, make_noise
 from mtloop.service.cache import LRUCache
 from mtloop.service.database import is_outage
 from mtloop.service.problems import (
@@ -27,11 +31,12 @@ from mtloop.service.problems import (
     Problem,
 )
 from mtloop.service.request_batches import RequestBatcher
-from mtloop.service.tasks.leaderboard import is_curve_point
 from mtloop.service.tasks.models import CheckpointSums, Run, RunProgress, SharedTask, Submission, TaskSentence
+from mtloop.service.tasks.publication import is_curve_point
+from mtloop.service.tasks.scoring import Scoring, Turns
 from mtloop.service.tasks.sealed_ids import PassPosition, seal, unseal
 from mtloop.service.tasks.store import RewardTransaction, TaskStore
-from mtloop.service.tasks.tables import sentence_id
+from mtloop.service.tasks.tables import OUTSIDE, sentence_id
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,20 @@ class TranslationRequest(SentenceRequest):
 
 @dataclass(frozen=True)
 class ScoredTranslation:
-    """A translation with its position and scores. `at` is None if the id is not one of the run's."""
+    """A translation that the rules accepted, with its position and scores."""
 
     request: TranslationRequest
-    at: PassPosition | None
-    score: float = 0.0
-    reward: float = 0.0
-    oracle_score: float = 0.0
-    checkpoint: CheckpointSums | None = None
+    at: PassPosition
+    score: float
+    reward: float
+    oracle_score: float
+    checkpoint: CheckpointSums | None
 
 
-SentenceKey: TypeAlias = tuple[int, int]  # cache version and sentence id
+SentenceKey: TypeAlias = tuple[int, int, int]  # cache version, task and position
 LoadedSentences: TypeAlias = Mapping[SentenceKey, TaskSentence]
+EarlierAt: TypeAlias = Callable[[int, PassPosition], Awaitable[Submission | None]]
+Result: TypeAlias = RewardedSubmission | Problem | Stale
 
 
 @dataclass
@@ -107,24 +114,34 @@ class Submissions:
 
     def __init__(self, store: TaskStore, cache_size: int = 20_000) -> None:
         self._store = store
-        # The key includes the cache version: a new task may take the id of a deleted one.
+        self._scoring, self._turns = Scoring(), Turns()
+        # The key has the cache version: a new task may take the id of a deleted one. It has the position, not the
+        # sentence: a held-out sentence that comes again is read again, and costs what every other sentence costs.
         self._sentences: LRUCache[SentenceKey, TaskSentence] = LRUCache(cache_size)
         self._serving: RequestBatcher[SentenceRequest, PendingSentence | Problem | Stale]
         self._serving = RequestBatcher(self._serve, is_outage)
-        self._rewarding: RequestBatcher[TranslationRequest, RewardedSubmission | Problem | Stale]
+        self._checking: RequestBatcher[TranslationRequest, TaskSentence | Result]
+        self._checking = RequestBatcher(self._check, is_outage)
+        self._rewarding: RequestBatcher[ScoredTranslation, Result]
         self._rewarding = RequestBatcher(self._reward, is_outage)
 
     async def next(self, request: SentenceRequest) -> PendingSentence | Problem | Stale:
         """The pending sentence."""
         return await self._serving.submit(request)
 
-    async def submit(self, request: TranslationRequest) -> RewardedSubmission | Problem | Stale:
+    async def submit(self, request: TranslationRequest) -> Result:
         """The reward and the next sentence. The reward is durable when this returns."""
-        return await self._rewarding.submit(request)
+        async with self._turns.of(request.run.id):  # of two translations at once, only the first is scored
+            checked = await self._checking.submit(request)
+            if not isinstance(checked, TaskSentence):
+                return checked
+            return await self._rewarding.submit(await self._score(request, checked))
 
     async def drain(self) -> None:
-        await self._serving.drain()
-        await self._rewarding.drain()
+        """Wait until no request is left, and end the process that scores long texts."""
+        for batcher in (self._serving, self._checking, self._rewarding):
+            await batcher.drain()
+        await self._scoring.close()
 
     def clear_cache(self) -> None:
         self._sentences.clear()
@@ -135,74 +152,98 @@ class Submissions:
         loaded = await self._load(pending)
         return [_served(request, progress.get(request.run.id), version, loaded) for request in batch]
 
-    async def _reward(self, batch: Sequence[TranslationRequest]) -> Sequence[RewardedSubmission | Problem | Stale]:
-        scored = await self._score(batch)
+    async def _check(self, batch: Sequence[TranslationRequest]) -> Sequence[TaskSentence | Result]:
+        """The sentence of each translation that the rules accept; the answers to the others. Nothing is locked."""
+        progress, version = await self._store.progress({request.run.id for request in batch})
+        earlier_at = self._store.submission_at
+        verdicts = [await _verdict(request, progress, version, earlier_at) for request in batch]
+        answers = iter(await self._answers(batch, verdicts, progress))
+        accepted = [(request, at) for request, at in zip(batch, verdicts, strict=True) if isinstance(at, PassPosition)]
+        following = [(request, PassPosition(at.pass_number, at.position + 1)) for request, at in accepted]
+        loaded = await self._load(accepted + following)
+        return [
+            _sentence(request, verdict.position, loaded) or UNKNOWN_SENTENCE
+            if isinstance(verdict, PassPosition)
+            else next(answers)
+            for request, verdict in zip(batch, verdicts, strict=True)
+        ]
+
+    async def _score(self, request: TranslationRequest, sentence: TaskSentence) -> ScoredTranslation:
+        """Score a translation. The work is the same for every sentence of a task, held-out or not."""
+        run, task = request.run, request.task
+        at = unseal(run.id_key, request.id)
+        assert at is not None
+        texts = request.translation, sentence.reference
+        job = ScoringJob(task.reward, task.target_language, *texts, with_statistics=bool(task.held_out))
+        found = await self._scoring.score(job, run.participant_id)
+        seed = f"{run.id_key.hex()}:{at.pass_number}:{at.position}"
+        reward = add_noise(found.score, make_noise(task.noise), seed)
+        checkpoint = None
+        if found.statistics:
+            block = task.layout.block_at(at.position)
+            block = OUTSIDE if block is None else block
+            checkpoint = CheckpointSums(block, 1, reward, found.score, found.statistics)
+        return ScoredTranslation(request, at, found.score, reward, sentence.oracle_score or 0.0, checkpoint)
+
+    async def _reward(self, batch: Sequence[ScoredTranslation]) -> Sequence[Result]:
         async with self._store.reward_transaction() as transaction:
-            progress, version = await transaction.lock({request.run.id for request in batch})
+            progress, version = await transaction.lock({scored.request.run.id for scored in batch})
             writes = _PendingWrites()
-            results = [await self._apply_rules(one, progress, version, writes, transaction) for one in scored]
+
+            async def earlier_at(run_id: int, at: PassPosition) -> Submission | None:
+                return writes.submissions.get((run_id, at)) or await transaction.submission_at(run_id, at)
+
+            verdicts: list[float | Problem | Stale] = []
+            for scored in batch:
+                verdict = await _verdict(scored.request, progress, version, earlier_at)
+                if isinstance(verdict, PassPosition):
+                    progress[scored.request.run.id] = _accept(scored, progress[scored.request.run.id], writes)
+                    verdict = scored.reward
+                verdicts.append(verdict)
             await _write(writes, transaction)
-        pending = [(request, progress[request.run.id].pending) for request in batch if request.run.id in progress]
-        loaded = await self._load(pending)
-        return [
-            result
-            if not isinstance(result, float)
-            else RewardedSubmission(request.id, result, _pending(request, progress[request.run.id], loaded))
-            for request, result in zip(batch, results, strict=True)
-        ]
+        return await self._answers([scored.request for scored in batch], verdicts, progress)
 
-    async def _score(self, batch: Sequence[TranslationRequest]) -> list[ScoredTranslation]:
-        positions = [(request, unseal(request.run.id_key, request.id)) for request in batch]
-        known = [(request, at) for request, at in positions if at is not None]
-        following = [(request, PassPosition(at.pass_number, at.position + 1)) for request, at in known]
-        loaded = await self._load(known + following)
-        return [
-            ScoredTranslation(request, None) if at is None else _scored(request, at, loaded)
-            for request, at in positions
-        ]
-
-    async def _apply_rules(
+    async def _answers(
         self,
-        scored: ScoredTranslation,
-        progress: dict[int, RunProgress],
-        version: int,
-        writes: _PendingWrites,
-        transaction: RewardTransaction,
-    ) -> float | Problem | Stale:
-        """The reward of one translation, or why there is none. If it is accepted, `progress` is updated."""
-        request, at = scored.request, scored.at
-        current = progress.get(request.run.id)
-        if current is None:
-            return UNKNOWN_RUN
-        if version != request.version:
-            return Stale()
-        if at is None:
-            return UNKNOWN_SENTENCE
-        earlier = writes.submissions.get((request.run.id, at)) or await _earlier(transaction, request.run, at, current)
-        if earlier is not None:
-            return earlier.reward if earlier.translation == request.translation else ALREADY_TRANSLATED
-        if request.task.stopped:
-            return TASK_STOPPED
-        if at != current.pending:
-            return WRONG_ORDER
-        progress[request.run.id] = _accept(scored, at, current, writes)
-        return scored.reward
+        batch: Sequence[TranslationRequest],
+        verdicts: Sequence[float | Problem | Stale | PassPosition],
+        progress: Mapping[int, RunProgress],
+    ) -> list[Result]:
+        """The answers to requests; those that have no answer yet are left out."""
+        pairs = list(zip(batch, verdicts, strict=True))
+        rewarded = [(one, progress[one.run.id].pending) for one, verdict in pairs if isinstance(verdict, float)]
+        loaded = await self._load(rewarded)
+        return [
+            RewardedSubmission(request.id, verdict, _pending(request, progress[request.run.id], loaded))
+            if isinstance(verdict, float)
+            else verdict
+            for request, verdict in pairs
+            if not isinstance(verdict, PassPosition)
+        ]
 
     async def _load(self, positions: Iterable[tuple[SentenceRequest, PassPosition]]) -> LoadedSentences:
         """The sentences at these positions, from the cache where possible. A deleted task has none."""
-        wanted = [_key(request, at.position) for request, at in positions if at.position < request.task.samples]
+        wanted = {
+            _key(request, at.position): _sentence_id(request.task, at.position)
+            for request, at in positions
+            if at.position < request.task.samples
+        }
         loaded = {key: known for key in wanted if (known := self._sentences.get(key)) is not None}
-        missing = {key for key in wanted if key not in loaded}
+        missing = {key: number for key, number in wanted.items() if key not in loaded}
         if missing:
-            read = await self._store.sentences({number for _, number in missing})
-            found = {key: read[key[1]] for key in missing if key[1] in read}
+            read = await self._store.sentences(set(missing.values()))
+            found = {key: read[number] for key, number in missing.items() if number in read}
             self._sentences.update(found)
             loaded |= found
         return loaded
 
 
 def _key(request: SentenceRequest, position: int) -> SentenceKey:
-    return request.version, sentence_id(request.task.id, request.task.layout.sentence_at(position))
+    return request.version, request.task.id, position
+
+
+def _sentence_id(task: SharedTask, position: int) -> int:
+    return sentence_id(task.id, task.layout.sentence_at(position))
 
 
 def _sentence(request: SentenceRequest, position: int, loaded: LoadedSentences) -> TaskSentence | None:
@@ -225,25 +266,29 @@ def _served(
     return TASK_STOPPED if request.task.stopped else _pending(request, progress, loaded) or END_OF_STREAM
 
 
-def _scored(request: TranslationRequest, at: PassPosition, loaded: LoadedSentences) -> ScoredTranslation:
-    sentence = _sentence(request, at.position, loaded)
-    if sentence is None:
-        return ScoredTranslation(request, None)
-    language = request.task.target_language
-    score = sentence_reward(request.task.reward, language)(request.translation, sentence.reference)
-    seed = f"{request.run.id_key.hex()}:{at.pass_number}:{at.position}"
-    reward = add_noise(score, make_noise(request.task.noise), seed)
-    block = request.task.layout.block_at(at.position)
-    checkpoint = None
-    if block is not None:
-        statistics = corpus_bleu_statistics(request.translation, sentence.reference, language)
-        checkpoint = CheckpointSums(block, 1, reward, score, statistics)
-    return ScoredTranslation(request, at, score, reward, sentence.oracle_score or 0.0, checkpoint)
+async def _verdict(
+    request: TranslationRequest, progress: Mapping[int, RunProgress], version: int, earlier_at: EarlierAt
+) -> float | Problem | Stale | PassPosition:
+    """What the rules say: the position that a translation may take, the reward that it has already, or a refusal."""
+    current = progress.get(request.run.id)
+    if current is None:
+        return UNKNOWN_RUN
+    if version != request.version:
+        return Stale()
+    at = unseal(request.run.id_key, request.id)
+    if at is None or at.position >= request.task.samples:
+        return UNKNOWN_SENTENCE
+    earlier = await earlier_at(request.run.id, at) if at < current.pending else None
+    if earlier is not None:
+        return earlier.reward if earlier.translation == request.translation else ALREADY_TRANSLATED
+    if request.task.stopped:
+        return TASK_STOPPED
+    return at if at == current.pending else WRONG_ORDER
 
 
-def _accept(scored: ScoredTranslation, at: PassPosition, current: RunProgress, writes: _PendingWrites) -> RunProgress:
+def _accept(scored: ScoredTranslation, current: RunProgress, writes: _PendingWrites) -> RunProgress:
     """Note what to write for an accepted translation; return the run's new progress."""
-    run_id = scored.request.run.id
+    run_id, at = scored.request.run.id, scored.at
     writes.submissions[run_id, at] = Submission(run_id, at, scored.request.translation, scored.reward, scored.score)
     moved = replace(
         current,
@@ -259,13 +304,6 @@ def _accept(scored: ScoredTranslation, at: PassPosition, current: RunProgress, w
     if is_curve_point(moved.position) or moved.position == scored.request.task.samples:
         writes.curve_points.append((run_id, moved))
     return moved
-
-
-async def _earlier(
-    transaction: RewardTransaction, run: Run, at: PassPosition, current: RunProgress
-) -> Submission | None:
-    """The earlier submission at a position. The pending position has none, which saves a query."""
-    return None if at >= current.pending else await transaction.submission_at(run.id, at)
 
 
 async def _write(writes: _PendingWrites, transaction: RewardTransaction) -> None:

@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from mtloop.service.database import BIG, metadata
 
+OUTSIDE = -1  # the "block" of the sentences outside the blocks: they are summed too, so that all cost the same
 STATISTICS = 10  # what corpus BLEU sums: two lengths, four numbers of matches, four totals
 
 tasks = Table(

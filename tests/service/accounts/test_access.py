@@ -8,9 +8,8 @@ from collections import Counter
 from typing import Any
 
 import httpx2
-import pytest
 from helpers.postgres import both_databases
-from helpers.shared_task import TaskServer, pending, start, submit
+from helpers.shared_task import TaskServer, pending, start, stop_minutes, submit
 
 from mtloop.service import create_app
 from mtloop.service.accounts.keys import hash_key, new_key
@@ -74,6 +73,7 @@ async def _send_many(task_server: TaskServer, key: str, rate: int, requests: int
     contexts = [app.router.lifespan_context(app) for app in apps]
     for context in contexts:
         await context.__aenter__()
+    stop_minutes(*apps)
     clients = [
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://x", headers={"x-api-key": key})
         for app in apps
@@ -87,16 +87,13 @@ async def _send_many(task_server: TaskServer, key: str, rate: int, requests: int
     return Counter(response.status_code for response in responses), waits
 
 
-def test_an_allowance_is_renewed_and_portions_never_exceed_it(
-    task_server: TaskServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_allowance_is_renewed_and_portions_never_exceed_it(task_server: TaskServer) -> None:
     clock = [MINUTE * 1000.0]
-    monkeypatch.setattr("mtloop.service.accounts.limits.time.time", lambda: clock[0])
     task_server.participant()
 
     async def count(storage: Any) -> list[int]:
         ((me, *_),) = [[one["id"]] for one in await storage.participant_list()]
-        workers = [RateLimits(storage.accounts, rate=100, quota=250) for _ in range(2)]
+        workers = [RateLimits(storage.accounts, rate=100, quota=250, clock=lambda: clock[0]) for _ in range(2)]
         passed, waits = [], []
         for _ in range(4):
             passed.append(0)

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
+from helpers.accessibility import accessibility_faults
 from helpers.browser import chromium
 from helpers.contrast import CONTRAST
 from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, start, translate_all
@@ -158,6 +159,18 @@ def test_the_task_list_leads_to_a_leaderboard(visit: Callable[..., Visitor]) -> 
 
 
 @pytest.mark.slow
+def test_a_task_page_says_how_to_take_part_and_what_its_reward_means(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    shown = visitor.go("/tasks/dev").locator(".part")
+    expect(shown).to_contain_text("mtloop join ADDRESS --task dev --key-file key.txt")
+    expect(shown).to_contain_text("the BLEU score of your sentence in lower case")
+    expect(shown).to_contain_text("The regret compares you with another system")
+    assert accessibility_faults(visitor.page) == []
+    visitor.sign_in("team-a")
+    expect(visitor.go("/tasks/train").locator(".part")).to_contain_text("You may start 1 run.", use_inner_text=False)
+    visitor.check_no_errors()
+
+
 def test_the_leaderboard_updates_live(visit: Callable[..., Visitor], site: Site) -> None:
     visitor = visit()
     page = visitor.go("/tasks/dev")

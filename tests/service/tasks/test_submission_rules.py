@@ -36,7 +36,7 @@ def test_a_whole_run(task_server: TaskServer) -> None:
         state = client.get(f"/v1/runs/{run}").json()
         assert state["cumulative_reward"] == pytest.approx(sum(expected), abs=1e-12)
         assert (state["position"], state["state"], state["pass"], state["name"]) == (20, "finished", 1, "first try")
-        assert client.get("/v1/runs", params={"task": "tiny"}).json() == {"runs": [state]}
+        assert client.get("/v1/runs", params={"task": "tiny"}).json() == {"runs": [state], "next": None}
         assert kind(client.get(f"/v1/runs/{run}/next")) == (404, "end-of-stream")
 
 
@@ -135,7 +135,7 @@ def test_the_runs_of_others_are_unknown(task_server: TaskServer) -> None:
         for method, path in [("GET", ""), ("GET", "/next"), ("POST", "/passes")]:
             assert kind(client.request(method, f"/v1/runs/{run}{path}")) == (404, "unknown-run")
         assert kind(submit(client, run, first["id"], "x")) == (404, "unknown-run")
-        assert client.get("/v1/runs").json() == {"runs": []}
+        assert client.get("/v1/runs").json() == {"runs": [], "next": None}
 
 
 def test_held_out_blocks_are_inserted_and_look_like_the_rest(task_server: TaskServer) -> None:
@@ -252,3 +252,43 @@ def test_a_run_can_be_started_without_a_body_or_name(lite: TaskServer) -> None:
         assert isinstance(client, TestClient)
         assert client.post("/v1/tasks/tiny/runs").json()["name"] == ""
         assert client.post("/v1/tasks/tiny/runs", json={}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\u202eb",
+        "\u2066a",
+        "a\u200bb",
+        "\ufeffa",
+        "a\u2028b",
+        "a\x85b",
+        "a\u00adb",
+        "\u3164",
+        "a\ufe0f",
+        "\ue000",
+        "a\tb",
+    ],
+)
+def test_a_run_name_has_no_invisible_characters(lite: TaskServer, name: str) -> None:
+    lite.task()
+    with lite.serve(lite.participant()) as client:
+        response = client.post("/v1/tasks/tiny/runs", json={"name": name})
+        assert kind(response) == (422, "invalid-request")
+        assert name not in response.text
+        assert client.get("/v1/runs").json()["runs"] == []
+
+
+def test_a_run_name_may_be_in_any_script(lite: TaskServer) -> None:
+    lite.task()
+    with lite.serve(lite.participant()) as client:
+        for name in ("EL, annealed (λ = 0.1)", "ログ 二", "עברית", "ह िन्दी", "<b>&amp;", "naïve 🙂"):
+            assert client.post("/v1/tasks/tiny/runs", json={"name": name}).json()["name"] == name
+
+
+def test_passes_of_a_mock_task_are_limited_by_default(lite: TaskServer) -> None:
+    lite.task()
+    with lite.serve(lite.participant()) as client:
+        run = start(client)
+        started = [client.post(f"/v1/runs/{run}/passes").status_code for _ in range(10)]
+        assert started == [201] * 9 + [409]

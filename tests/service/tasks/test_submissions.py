@@ -47,10 +47,10 @@ class TwoWorkers:
         await create_task(first, TaskFile("tiny", kind="mock", **write_data(folder, SOURCES * 3, REFERENCES * 3)))
         task = await first.task("tiny")
         assert task is not None
-        run, known = await first.add_run(task, participant, ""), await storage.accounts.participant(hash_key("secret"))
+        run, known = await first.add_run(task, participant, ""), await storage.accounts.key_owner(hash_key("secret"))
         assert run is not None
         assert known is not None
-        self.run, self.request = run, SentenceRequest(run, task, known[1])
+        self.run, self.request = run, SentenceRequest(run, task, known.version)
 
     async def translation(self, text: str = "So.") -> TranslationRequest:
         """A translation of the pending sentence, not submitted yet."""

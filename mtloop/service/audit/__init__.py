@@ -1,0 +1,1 @@
+"""The audit log: what organisers did, who did it and when."""

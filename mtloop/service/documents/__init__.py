@@ -1,0 +1,1 @@
+"""Documents of a project: files whose units people translate in the browser."""

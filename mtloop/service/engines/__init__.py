@@ -1,0 +1,1 @@
+"""Engines: processes that run the learners of projects."""

@@ -1,0 +1,223 @@
+"""What an engine does with a learner: translate texts, and prove what a lesson changed. It runs in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from mtloop.bandits.draws import DRAW_BY_ID
+from mtloop.core.errors import InputError
+from mtloop.core.protocols import DeclaresFeedback, Interactive, Learner, RecallsCorrections
+from mtloop.core.types import JSON, Learned, Proposal, Reward, Segment
+from mtloop.metrics.effort import StaticCompleter
+from mtloop.service.engines.learner_state import learn_lesson
+from mtloop.service.project_log.event_log import LoggedLesson
+from mtloop.text.text_unit import TextUnit
+from mtloop.translation.unit_translation import ProtectsText, propose_all
+
+MAX_ALIKE = 3  # sources that a proof shows
+
+
+@runtime_checkable
+class RepeatsCorrections(Protocol):
+    """A learner that answers a source it knows with the confirmed translation, unless this is switched off."""
+
+    repeats_exactly: bool
+
+
+class DecidedWord(Protocol):
+    """A word of a translation, and the lesson that it comes from."""
+
+    @property
+    def word(self) -> str: ...
+
+    @property
+    def lesson(self) -> int: ...
+
+
+@runtime_checkable
+class ExplainsWords(Protocol):
+    """A learner that says which words of a translation come from which lesson."""
+
+    def explain_words(self, segment: Segment, prefix: str = "") -> tuple[Proposal, Sequence[DecidedWord]]: ...
+
+
+@runtime_checkable
+class ProposesBest(Protocol):
+    """A learner that gives several translations, the best first."""
+
+    def propose_best(self, segment: Segment, count: int) -> list[str]: ...
+
+
+@runtime_checkable
+class LimitsMemory(Protocol):
+    """A learner whose memory can be limited to some lessons, by their index. None: all."""
+
+    def limit_memory(self, lessons: Container[int] | None) -> None: ...
+
+
+@dataclass(frozen=True)
+class TranslationCall:
+    """Texts to translate, in the syntax `plain`, `html` or `xml`; with a prefix, each translation begins with it.
+
+    With `documents`, exact matches and similar corrections come from these documents only. The weights of the model
+    know all corrections.
+
+    `names` are ids for the segments that no other segment of a project has: a method that draws at random draws anew
+    for each of them. Empty: the segments have no ids.
+    """
+
+    texts: Sequence[str]
+    syntax: str = "plain"
+    prefix: str = ""
+    candidates: int = 1
+    documents: Sequence[str] | None = None
+    names: Sequence[str] = ()
+
+    @property
+    def segments(self) -> list[Segment]:
+        if not self.names:
+            return [Segment("", text, {"syntax": self.syntax}) for text in self.texts]
+        context: dict[str, JSON] = {"syntax": self.syntax, DRAW_BY_ID: True}
+        return [Segment(name, text, context) for name, text in zip(self.names, self.texts, strict=True)]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a lesson changed: its own source with exact repeats switched off, and similar sources of the project."""
+
+    before: str
+    after: str
+    changed: Sequence[Mapping[str, str]] = field(default_factory=tuple)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"before": self.before, "after": self.after, "changed": [dict(one) for one in self.changed]}
+
+
+def translate(
+    learner: Learner, call: TranslationCall, numbers: Sequence[int], visible: Container[int] | None = None
+) -> list[dict[str, Any]]:
+    """Translate texts. `numbers` are the events of the corrections that the learner counts, in order.
+
+    `visible` are indexes of them: the memory is limited to these.
+
+    For a single text the answer also says which words come from which correction.
+    """
+    if visible is None or not isinstance(learner, LimitsMemory):
+        return _translate(learner, call, numbers)
+    learner.limit_memory(visible)
+    try:
+        return _translate(learner, call, numbers)
+    finally:
+        learner.limit_memory(None)
+
+
+def _translate(learner: Learner, call: TranslationCall, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    if len(call.texts) == 1 and isinstance(learner, ExplainsWords):
+        proposal, origins = learner.explain_words(call.segments[0], call.prefix)
+        answers = [_answer(learner, proposal, numbers, origins)]
+    else:
+        answers = [_answer(learner, proposal, numbers) for proposal in _propose(learner, call)]
+    if call.candidates > 1:
+        if not isinstance(learner, ProposesBest):
+            raise InputError("this method gives one translation of a text")
+        for answer, segment in zip(answers, call.segments, strict=True):
+            answer["candidates"] = learner.propose_best(segment, call.candidates)
+    return answers
+
+
+def rates(learner: Learner) -> bool:
+    """Whether a learner learns from ratings."""
+    return isinstance(learner, DeclaresFeedback) and Reward in learner.learns_from
+
+
+def _propose(learner: Learner, call: TranslationCall) -> list[Proposal]:
+    if call.prefix:
+        return [_complete(learner, segment, call.prefix) for segment in call.segments]
+    if rates(learner):
+        return [learner.propose(segment) for segment in call.segments]  # with all that its rating needs
+    return propose_all(learner, call.segments)
+
+
+def _complete(learner: Learner, segment: Segment, prefix: str) -> Proposal:
+    if isinstance(learner, ProtectsText) and isinstance(learner, Interactive):
+        return learner.propose(segment, prefix)
+    whole = propose_all(learner, [segment])[0]
+    return Proposal(segment, StaticCompleter(whole.text)(prefix), prefix=prefix)
+
+
+def _answer(
+    learner: Learner, proposal: Proposal, numbers: Sequence[int], origins: Sequence[DecidedWord] = ()
+) -> dict[str, Any]:
+    source, syntax = proposal.segment.source, str(proposal.segment.context["syntax"])
+    answer: dict[str, Any] = {
+        "translation": proposal.text,
+        "repeated": proposal.memo.get("memory") == "exact",
+        "corrections": list(_corrections(learner, proposal, numbers, origins)),
+        "protected": list(TextUnit.of(source, syntax).protected),
+    }
+    if rates(learner):
+        answer["proposal"] = proposal
+    return answer
+
+
+def _corrections(
+    learner: Learner, proposal: Proposal, numbers: Sequence[int], origins: Sequence[DecidedWord]
+) -> Iterator[dict[str, Any]]:
+    """The most similar corrections, with the words of the translation that the memory took from each."""
+    source, repeated = proposal.segment.source, proposal.memo.get("memory") == "exact"
+    similar = learner.similar_corrections(source) if isinstance(learner, RecallsCorrections) else None
+    for one in similar or ():
+        whole = repeated and one.target == proposal.text
+        yield {
+            "number": numbers[one.lesson] if 0 <= one.lesson < len(numbers) else None,
+            "source": one.source,
+            "translation": one.target,
+            "similarity": round(one.similarity, 4),
+            "words": proposal.text.split() if whole else [word.word for word in origins if word.lesson == one.lesson],
+        }
+
+
+def learn_with_proof(learner: Learner, lesson: LoggedLesson) -> tuple[Learned, Proof]:
+    """Learn a lesson, and show what it changed."""
+    segment = lesson.proposal.segment
+    alike = _similar_sources(learner, segment)
+    segments = [segment, *(Segment("", source, segment.context) for source in alike)]
+    before = _without_repeats(learner, segments)
+    learned = learn_lesson(learner, lesson)
+    after = _without_repeats(learner, segments)
+    changed = [
+        {"source": source, "before": old, "after": new}
+        for source, old, new in zip(alike, before[1:], after[1:], strict=True)
+        if old != new
+    ]
+    return learned, Proof(before[0], after[0], tuple(changed))
+
+
+def _similar_sources(learner: Learner, segment: Segment) -> list[str]:
+    similar = learner.similar_corrections(segment.source) if isinstance(learner, RecallsCorrections) else None
+    sources = dict.fromkeys(one.source for one in similar or () if one.source != segment.source)
+    return list(sources)[:MAX_ALIKE]
+
+
+def _without_repeats(learner: Learner, segments: Sequence[Segment]) -> list[str]:
+    with repeats_off(learner):
+        if isinstance(learner, ProtectsText):
+            return [learner.propose(segment).text for segment in segments]
+        return [one.text for one in propose_all(learner, segments)]
+
+
+def repeats_off(learner: Learner) -> AbstractContextManager[None]:
+    """Switch exact repeats off during a block, if the learner has them."""
+    return _repeats_off(learner) if isinstance(learner, RepeatsCorrections) else nullcontext()
+
+
+@contextmanager
+def _repeats_off(learner: RepeatsCorrections) -> Iterator[None]:
+    learner.repeats_exactly = False
+    try:
+        yield
+    finally:
+        learner.repeats_exactly = True

@@ -1,0 +1,52 @@
+// Requests of pages to the API, and the texts of the page's language.
+const PAGE_HEADERS = { "x-mtloop-page": "1", "content-type": "application/json", accept: "application/json" };
+const RETRY_MS = [1000, 2000, 4000, 8000];
+
+// The answer of the API: {status, body}. An unreachable service is status 0.
+async function request(method, path, body) {
+  try {
+    const content = body === undefined ? undefined : JSON.stringify(body);
+    const response = await fetch(path, { method, headers: PAGE_HEADERS, body: content, cache: "no-store" });
+    const text = await response.text();
+    return { status: response.status, body: parsed(text), retryAfter: Number(response.headers.get("retry-after")) || 0 };
+  } catch {
+    return { status: 0, body: null, retryAfter: 0 };
+  }
+}
+
+// Repeats a request while the service does not answer. Only for requests that may arrive twice.
+async function requestUntilAnswered(method, path, body, onWait) {
+  for (let attempt = 0; ; attempt += 1) {
+    const answer = await request(method, path, body);
+    if (![0, 429, 502, 503, 504].includes(answer.status)) return answer;
+    onWait(answer);
+    const pause = answer.retryAfter * 1000 || RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)];
+    await new Promise((resolve) => { setTimeout(resolve, Math.min(pause, 30_000)); });
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+// A text of the catalogue with its placeholders filled in.
+function filled(text, values = {}) {
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+function copyOf(id) {
+  return document.getElementById(id).content.firstElementChild.cloneNode(true);
+}
+
+async function copyText(input) {
+  input.select();
+  try {
+    await navigator.clipboard.writeText(input.value);
+  } catch {
+    document.execCommand("copy");
+  }
+}

@@ -1,0 +1,83 @@
+// The list of projects and the page of one project: create, upload, delete, change the method and the members.
+const pageData = JSON.parse(document.getElementById("page-data").textContent);
+const say = (key, values) => filled(pageData.texts[key], values);
+const said = document.getElementById("said");
+const projectUrl = `/v1/projects/${encodeURIComponent(pageData.project ?? "")}`;
+
+function tell(text, wrong = false) {
+  said.textContent = text;
+  said.classList.toggle("error", wrong);
+}
+
+// True if the service did what it was asked for; else its answer is shown.
+function succeeded(answer) {
+  if (answer.status >= 200 && answer.status < 300) return true;
+  tell(answer.status === 0 ? say("offline") : say("problem", { detail: answer.body?.detail ?? answer.status }), true);
+  return false;
+}
+
+function onSubmit(id, act) {
+  document.getElementById(id)?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    await act(new FormData(event.target));
+  });
+}
+
+async function upload(file) {
+  if (!file) return;
+  tell(say("uploading", { name: file.name }));
+  const answer = await sendFile(`${projectUrl}/documents?name=${encodeURIComponent(file.name)}`, file);
+  if (succeeded(answer)) location.assign(`/projects/${pageData.project}/documents/${answer.body.document}`);
+}
+
+async function sendFile(path, file) {
+  try {
+    const headers = { "x-mtloop-page": "1", "content-type": "application/octet-stream" };
+    const response = await fetch(path, { method: "POST", headers, body: file });
+    return { status: response.status, body: parsed(await response.text()) };
+  } catch {
+    return { status: 0, body: null };
+  }
+}
+
+function prepareDrop(drop) {
+  for (const kind of ["dragenter", "dragover"]) {
+    drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
+  }
+  for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files[0]); });
+  document.getElementById("file").addEventListener("change", (event) => upload(event.target.files[0]));
+}
+
+async function deleteDocument(button) {
+  const sure = document.getElementById("sure");
+  document.getElementById("sure-text").textContent = say("delete_sure", { name: button.dataset.name });
+  sure.returnValue = "no";
+  sure.showModal();
+  await new Promise((resolve) => { sure.addEventListener("close", resolve, { once: true }); });
+  if (sure.returnValue !== "yes") return;
+  if (succeeded(await request("DELETE", `${projectUrl}/documents/${button.dataset.delete}`))) location.reload();
+}
+
+onSubmit("new-project", async (form) => {
+  const answer = await request("POST", "/v1/projects", Object.fromEntries(form));
+  if (succeeded(answer)) location.assign(`/projects/${answer.body.name}`);
+});
+onSubmit("method-form", async () => {
+  const method = document.getElementById("method").value;
+  if (succeeded(await request("PATCH", projectUrl, { method }))) tell(say("saved"));
+});
+onSubmit("member-form", async () => {
+  const [name, role] = ["member", "member-role"].map((id) => document.getElementById(id).value.trim());
+  if (succeeded(await request("PUT", `${projectUrl}/members/${encodeURIComponent(name)}`, { role }))) location.reload();
+});
+if (document.getElementById("drop")) prepareDrop(document.getElementById("drop"));
+for (const button of document.querySelectorAll("[data-delete]")) {
+  button.addEventListener("click", () => deleteDocument(button));
+}
+for (const button of document.querySelectorAll("[data-remove]")) {
+  button.addEventListener("click", async () => {
+    const answer = await request("DELETE", `${projectUrl}/members/${encodeURIComponent(button.dataset.remove)}`);
+    if (succeeded(answer)) location.reload();
+  });
+}

@@ -1,0 +1,39 @@
+// What all parts of the workbench share: the data of the page, its texts, and addresses of the API.
+const pageData = JSON.parse(document.getElementById("page-data").textContent);
+const projectUrl = `/v1/projects/${encodeURIComponent(pageData.project.name)}`;
+const documentUrl = `${projectUrl}/documents/${pageData.document.document}`;
+const byId = (id) => document.getElementById(id);
+const say = (key, values) => filled(pageData.texts[key], values);
+const units = new Map(); // by index: a unit of the API, with `suggestion`, `base` and `waiting` of this page
+const listeners = new EventTarget();
+
+function tell(text, wrong = false) {
+  byId("said").textContent = text;
+  byId("said").classList.toggle("error", wrong);
+}
+
+// Tells why a request failed; true if it did not.
+function succeeded(answer) {
+  if (answer.status >= 200 && answer.status < 300) return true;
+  if (answer.status === 0) showConnection("offline");
+  else if (answer.status === 401) tell(say("signed_out"), true);
+  else tell(say("problem", { detail: answer.body?.detail ?? answer.status }), true);
+  return false;
+}
+
+function showConnection(key) {
+  byId("connection").textContent = say(key);
+  byId("connection").classList.toggle("error", key === "offline");
+}
+
+function element(name, content = "", kind = "") {
+  const made = document.createElement(name);
+  if (kind) made.className = kind;
+  made.textContent = content;
+  return made;
+}
+
+function after(milliseconds, act) {
+  let timer = 0;
+  return (...values) => { clearTimeout(timer); timer = setTimeout(() => act(...values), milliseconds); };
+}

@@ -1,0 +1,1 @@
+"""Projects: people translate, confirm and correct, and an engine learns from it."""

@@ -1,0 +1,73 @@
+"""What may be learned. A confirmation that may not stays in the log, with the reason."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from mtloop.text.pair_filter import PairFilter
+from mtloop.text.stopwords import StopWords, has_stopwords
+from mtloop.translation.answers import REJECTIONS
+
+MAX_LEARNED_CHARACTERS = 10_000  # of a source or its translation
+MAX_PER_SECOND = 50  # confirmations of a project; people and their tools send fewer
+MIN_WORDS = 5  # a shorter text does not tell its language
+MIN_SHARE = 0.25  # of words that belong to the source language alone
+TOO_LONG, WRONG_LANGUAGE, TOO_MANY = "too long", "wrong language", "too many"
+REASONS = {
+    "empty": "the source or the translation is empty",
+    "copied": "the translation is a copy of the source",
+    "length": "one side is much longer than the other",
+    TOO_LONG: f"the text has more than {MAX_LEARNED_CHARACTERS} characters",
+    WRONG_LANGUAGE: "the translation does not look like the target language",
+    TOO_MANY: f"the project got more than {MAX_PER_SECOND} confirmations in one second",
+}
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def refusal(source: str, translation: str, source_language: str, target_language: str) -> str:
+    """The reason why a pair may not be learned, one of `REASONS`; empty if it may.
+
+    >>> refusal("Save the file as a new copy.", "Save the file to a new place now.", "en", "de")
+    'wrong language'
+    >>> refusal("Save the file as a new copy.", "Die Datei als neue Kopie speichern.", "en", "de")
+    ''
+    """
+    if max(len(source), len(translation)) > MAX_LEARNED_CHARACTERS:
+        return TOO_LONG
+    if (reason := PairFilter()(source, translation)) is not None:
+        return reason
+    return WRONG_LANGUAGE if _is_in(translation, source_language, target_language) else ""
+
+
+def explained(refused: str, rejected: str | None = None) -> str | None:
+    """Why a confirmation is not learned, in words: it was `refused` here, or `rejected` by the learner. None: it is.
+
+    >>> explained("copied"), explained("", "improbable"), explained("")
+    ('the translation is a copy of the source', 'the pair is too improbable to be a translation', None)
+    """
+    if refused:
+        return REASONS.get(refused, refused)
+    return None if rejected is None else REJECTIONS.get(rejected, rejected)
+
+
+def refuse_flood(recent: int) -> str:
+    """The reason not to learn one more of `recent` confirmations in a second."""
+    return TOO_MANY if recent >= MAX_PER_SECOND else ""
+
+
+def _is_in(text: str, language: str, other: str) -> bool:
+    """Whether a text has many stop words of a language, and none that only the other one has."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    own, others = _stop_words(language), _stop_words(other)
+    if len(words) < MIN_WORDS or not own or not others:
+        return False
+    only_own, only_others = own - others, others - own
+    return sum(word in only_own for word in words) >= MIN_SHARE * len(words) and not any(
+        word in only_others for word in words
+    )
+
+
+@lru_cache
+def _stop_words(language: str) -> frozenset[str]:
+    return StopWords.of_language(language).words if has_stopwords(language) else frozenset()

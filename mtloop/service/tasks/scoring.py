@@ -1,0 +1,212 @@
+"""Who scores a translation: this process, or for long texts a process of its own.
+
+The score of a long text takes tens of milliseconds, and Python runs one thread at a time. So a long text is scored in
+another process, and the requests of others go on. It starts with the first long text, and again if it was killed.
+The metric of a plugin may hang or print, so each job has a deadline, and an answer counts only with its job's number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from threading import Event, Lock, Timer
+from weakref import WeakValueDictionary
+
+from mtloop.judges.reward_process import ScoredText, ScoringJob, score_text
+from mtloop.judges.rewards import reward_names
+from mtloop.service.problems import SCORING_BUSY, ProblemError
+from mtloop.service.telemetry import LOGGER
+
+# Translation and reference together have at most this many characters: a few milliseconds, whatever the text is.
+# The search of TER grows faster than the text, and the metrics of plugins may take any time.
+MAX_CHARACTERS_HERE = {name: 200 if name == "ter" else 600 for name in reward_names()}
+MAX_WAITING = 64  # long texts that wait for their score
+ATTEMPTS = 3  # the process may be killed before a job and during it
+JOB_SECONDS = 20.0  # from the job to its answer, with the start of the process and of the metric
+SECONDS_TO_END = 2.0  # before the process is killed
+MAX_ANSWER = 10_000  # bytes
+_PACKAGES = str(Path(__file__).parents[3])  # the folder of mtloop, which may run without being installed
+_START = f"import sys; sys.path.append({_PACKAGES!r}); from mtloop.judges.reward_process import main; main()"
+COMMAND = [sys.executable, "-P", "-c", _START]  # -P: files of the current folder must not replace modules
+
+
+class Turns:
+    """One at a time for each key; different keys do not wait for each other."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def of(self, key: int) -> AsyncIterator[None]:
+        lock = self._locks.get(key)
+        if lock is None:
+            lock = self._locks[key] = asyncio.Lock()
+        async with lock:
+            yield
+
+
+class Scoring:
+    """Scores translations. Each worker process of the service has one."""
+
+    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+        self._process, self._turns = ChildProcess(), Turns()
+        self._waiting, self._max_waiting = 0, max_waiting
+
+    async def score(self, job: ScoringJob, participant_id: int) -> ScoredText:
+        """Score a translation. Raise the problem 503 if too many long texts wait already."""
+        if is_short(job):
+            return score_text(job)
+        if self._waiting >= self._max_waiting:
+            raise ProblemError(SCORING_BUSY)
+        self._waiting += 1
+        try:
+            async with self._turns.of(participant_id):  # one participant with many runs must not keep others waiting
+                return await self._process.score(job)
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        await self._process.close()
+
+
+def is_short(job: ScoringJob) -> bool:
+    """Whether a job is quick enough for the event loop. The metrics of plugins never are."""
+    return len(job.translation) + len(job.reference) <= MAX_CHARACTERS_HERE.get(job.reward, 0)
+
+
+class ChildProcess:
+    """The process for long texts. It has one job at a time; others wait in the queue of the thread that talks to it."""
+
+    def __init__(self) -> None:
+        self._thread, self._numbers = ThreadPoolExecutor(1, "scoring"), count(1)
+        self._child: subprocess.Popen[bytes] | None = None
+        self._lock, self._closed = Lock(), False  # the lock: another thread kills only a child that is still ours
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, or None before it has started."""
+        return None if self._child is None else self._child.pid
+
+    async def score(self, job: ScoringJob) -> ScoredText:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._score, job)
+
+    async def close(self) -> None:
+        """End the process. Jobs that wait are refused, and one that does not end soon is given up."""
+        self._closed = True
+        stopped = asyncio.get_running_loop().run_in_executor(self._thread, self._stop)
+        while not (await asyncio.wait([stopped], timeout=SECONDS_TO_END))[0]:
+            self._kill()
+        self._thread.shutdown()
+
+    def _score(self, job: ScoringJob) -> ScoredText:
+        for _ in range(ATTEMPTS):
+            if self._closed:
+                break
+            number, child = next(self._numbers), self._child or self._start()
+            with self._deadline() as late:
+                answer = _ask(child, json.dumps([number, job]).encode() + b"\n")
+            try:
+                return parse_answer(answer, number)
+            except ValueError:
+                LOGGER.warning("scoring process gave no valid answer")
+            self._kill()
+            self._stop()
+            if late.is_set():  # another attempt would take as long
+                break
+        raise ProblemError(SCORING_BUSY)
+
+    @contextmanager
+    def _deadline(self) -> Iterator[Event]:
+        """Kill the process if the block takes too long: all reading and writing then ends. The event tells."""
+        late = Event()
+
+        def kill() -> None:
+            late.set()
+            LOGGER.warning("scoring process gave no answer in time", extra={"fields": {"seconds": JOB_SECONDS}})
+            self._kill()
+
+        timer = Timer(JOB_SECONDS, kill)
+        timer.start()
+        try:
+            yield late
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+        # In a group of its own, so that processes that a metric starts are killed with it: they may hold our pipes.
+        self._child = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=nothing, process_group=0)
+        LOGGER.info("scoring process started")
+        return self._child
+
+    def _kill(self) -> None:
+        with self._lock:
+            if self._child is not None:
+                _kill_group(self._child)
+
+    def _stop(self) -> None:
+        """End the process, if there is one, by ending its input, or by force."""
+        with self._lock:
+            child, self._child = self._child, None
+        if child is None:
+            return
+        assert child.stdin is not None
+        assert child.stdout is not None
+        with suppress(OSError):  # it was killed with a job in the pipe
+            child.stdin.close()
+        child.stdout.close()
+        try:
+            code = child.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            _kill_group(child)
+            code = child.wait()
+        LOGGER.info("scoring process ended", extra={"fields": {"code": code}})
+
+
+def _ask(child: subprocess.Popen[bytes], line: bytes) -> bytes:
+    """The answer of a process to a line; an incomplete line if it has ended."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(line)
+        child.stdin.flush()
+    except OSError:
+        return b""
+    return child.stdout.readline(MAX_ANSWER)
+
+
+def parse_answer(line: bytes, number: int) -> ScoredText:
+    """Read the answer to the job with this number.
+
+    Raise ValueError if the line is not that answer, RuntimeError if the metric failed.
+    """
+    if not line.endswith(b"\n"):
+        raise ValueError("incomplete answer")
+    try:
+        found = json.loads(line)
+        if found["job"] != number:
+            raise ValueError(f"expected the answer to job {number}")
+        if "error" not in found:
+            return ScoredText(float(found["score"]), tuple(map(int, found["statistics"])))
+    except (TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise ValueError("unknown form of an answer") from error
+    raise RuntimeError(f"scoring failed: {found['error']}")
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill a process and those that it started, where the system has process groups."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    else:
+        child.kill()

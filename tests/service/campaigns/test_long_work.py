@@ -1,0 +1,83 @@
+"""What takes long in a large campaign: it is done once, and not in the event loop, where all requests would wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from helpers.rated_campaigns import add_rater, create
+from starlette.testclient import TestClient
+
+from mtloop.selection.campaign_plan import CampaignPlan
+from mtloop.selection.item_selection import ItemSelection
+from mtloop.service.campaigns.campaign_log import CampaignLog
+from mtloop.service.campaigns.models import CampaignGone
+from mtloop.service.campaigns.store import CampaignStore
+
+
+def is_in_event_loop() -> bool:
+    """Whether the caller runs in an event loop, and not in a thread of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the long functions that were called. None may be called in the event loop."""
+    found = list[str]()
+
+    def note(owner: type, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*arguments: Any) -> Any:
+            assert not is_in_event_loop(), name
+            found.append(name)
+            return work(*arguments)
+
+        return noted
+
+    for owner, name in ((CampaignLog, "state"), (ItemSelection, "rounds_left")):
+        monkeypatch.setattr(owner, name, note(owner, name, getattr(owner, name)))
+    monkeypatch.setattr(CampaignPlan, "from_json", staticmethod(note(CampaignPlan, "plan", CampaignPlan.from_json)))
+    return found
+
+
+def test_the_page_of_a_rater_reads_the_plan_once(organiser: TestClient, calls: list[str]) -> None:
+    create(organiser, policy="ucb1")
+    rater = add_rater(organiser, "rita")
+    for _ in range(2):
+        assert organiser.get(f"/rate/{rater.token}").status_code == 200
+        rater.next()
+    assert calls.count("plan") == 1
+
+
+def test_a_state_is_computed_once_after_each_event(organiser: TestClient, calls: list[str]) -> None:
+    """The progress after a rating and the next item follow from the same state."""
+    create(organiser, policy="ucb1")
+    rater = add_rater(organiser, "rita")
+    rater.rate_next("score")
+    calls.clear()
+    rater.rate_next("score")
+    assert calls.count("state") == 2  # after the item that was given, and after its rating
+    first = rater.next()
+    calls.clear()
+    assert rater.next() == first
+    assert calls == ["rounds_left"]
+
+
+def test_the_page_of_a_campaign_that_is_deleted_meanwhile(
+    organiser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(organiser)
+    rater = add_rater(organiser, "rita")
+
+    async def gone(self: CampaignStore, campaign_id: int) -> str:
+        raise CampaignGone
+
+    monkeypatch.setattr(CampaignStore, "plan", gone)
+    assert organiser.get(f"/rate/{rater.token}").status_code == 404
+    assert organiser.get("/rate/unknown").status_code == 404
+    assert organiser.get(f"/rate/{'x' * 300}").status_code == 404

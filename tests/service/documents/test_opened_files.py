@@ -1,0 +1,93 @@
+"""Files of documents are opened once, and a large one does not keep the others waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from helpers.file_samples import tsv
+
+from mtloop.service.documents import document_files
+from mtloop.service.documents.document_files import DocumentFiles
+from mtloop.service.documents.models import StoredDocument
+from mtloop.service.documents.store import DocumentStore
+from mtloop.service.project_log.models import TranslationProject
+
+PROJECT = TranslationProject(1, "p", "en", "de", "m", "memory")
+SMALL, LARGE, OTHER_LARGE = 1, 2, 3
+CONTENTS = {number: tsv([("Open the file", "")] * 10**number) for number in (SMALL, LARGE)}
+CONTENTS[OTHER_LARGE] = CONTENTS[LARGE]
+
+
+@dataclass
+class FilesAndOpenings:
+    """Opened files, and which of them were opened. `go_on` lets large ones be opened."""
+
+    files: DocumentFiles
+    opened: list[int] = field(default_factory=list)
+    go_on: threading.Event = field(default_factory=threading.Event)
+
+    async def check(self, number: int, place: int = 0) -> None:
+        document = StoredDocument(number, 1, f"{number:032x}", "menu.tsv", "tsv", 10**number, 0, 0.0, "ann")
+        await self.files.check(PROJECT, document, place, "Datei öffnen")
+
+
+class StoredContents:
+    async def content(self, document_id: int) -> bytes:
+        return CONTENTS[document_id]
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[FilesAndOpenings]:
+    made = FilesAndOpenings(DocumentFiles(cast(DocumentStore, StoredContents())))
+    reopened = document_files._reopened
+
+    def noted(content: bytes, *others: Any) -> Any:
+        is_large = content == CONTENTS[LARGE]
+        made.opened.append(LARGE if is_large else SMALL)
+        assert not is_large or made.go_on.wait(30)
+        return reopened(content, *others)
+
+    monkeypatch.setattr(document_files, "_reopened", noted)
+    monkeypatch.setattr(document_files, "MAX_KEPT_BYTES", len(CONTENTS[SMALL]))
+    yield made
+    made.go_on.set()
+
+
+def test_a_small_file_does_not_wait_for_a_large_one(files: FilesAndOpenings) -> None:
+    async def work() -> None:
+        large = asyncio.create_task(files.check(LARGE))
+        while files.opened != [LARGE]:
+            await asyncio.sleep(0.01)
+        await files.check(SMALL)
+        assert not large.done()
+        files.go_on.set()
+        await large
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("number", [SMALL, LARGE])
+def test_many_confirmations_open_a_file_once(files: FilesAndOpenings, number: int) -> None:
+    files.go_on.set()
+
+    async def work() -> None:
+        await asyncio.gather(*(files.check(number, place) for place in range(10)))
+
+    asyncio.run(work())
+    assert files.opened == [number]
+
+
+def test_one_large_file_is_kept(files: FilesAndOpenings) -> None:
+    files.go_on.set()
+
+    async def work() -> None:
+        for number in (LARGE, OTHER_LARGE, OTHER_LARGE, SMALL, OTHER_LARGE, LARGE):
+            await files.check(number)
+
+    asyncio.run(work())
+    assert files.opened == [LARGE, LARGE, SMALL, LARGE]

@@ -1,0 +1,587 @@
+"""Whatever happens to a project, its answers are those of a learner that learned its log from the beginning."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import sqlalchemy as sa
+from helpers.raw_events import append_events
+from helpers.tiny_marian import demo_pairs, write_tiny
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mtloop.core.protocols import Learner
+from mtloop.core.serialisation import decode
+from mtloop.core.types import Learned, Proposal, Reward, Segment
+from mtloop.service import Settings
+from mtloop.service.engines import answers_of_learners, hosted_project, learner_state
+from mtloop.service.engines.answers_of_learners import TranslationCall, rates
+from mtloop.service.engines.base_models import BaseModels
+from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects, set_terms
+from mtloop.service.engines.hosted_projects import HostedProjects
+from mtloop.service.engines.learner_state import LessonInterrupted, learn_lesson
+from mtloop.service.engines.snapshots import SnapshotCache
+from mtloop.service.project_log.event_log import (
+    Configured,
+    Confirmed,
+    Event,
+    EventLog,
+    GlossaryChanged,
+    LoggedLesson,
+    Rated,
+    Redone,
+    Reviewed,
+    Undone,
+)
+from mtloop.service.project_log.store import ProjectStore
+from mtloop.service.project_log.tables import project_proposals
+from mtloop.service.storage import Storage
+from mtloop.translation.translator import UsesTerms
+
+PAIRS = list(demo_pairs())[:6]
+ASKED = [source for source, _ in PAIRS[:3]]
+NUMBERS = st.integers(2, 9)
+NAMES = count()
+LORA = "lora+memory+copy"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Translate a source, and rate the proposal, if the method of the project learns from ratings."""
+
+    source: str
+    value: float
+
+
+Action: TypeAlias = Sequence[Event] | Rate  # a step of a project's life
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("tiny")
+    write_tiny(folder)
+    return str(folder)
+
+
+def actions(model: str) -> st.SearchStrategy[list[Action]]:
+    pairs, names = st.sampled_from(PAIRS), st.sampled_from(["", "x"])
+    confirmed = st.builds(lambda pair, name: Confirmed(*pair, external_id=name), pairs, names)
+    others = st.one_of(
+        st.builds(lambda pair: Confirmed(*pair, waits=True), pairs),
+        st.builds(Undone, NUMBERS),
+        st.builds(Redone, NUMBERS),
+        st.builds(Reviewed, NUMBERS, st.booleans()),
+        configurations(model),
+        st.builds(GlossaryChanged, st.sampled_from([{}, {"database": "Datenbank"}])),
+    )
+    imported = st.lists(st.builds(lambda pair: Confirmed(*pair, imported=True), pairs), min_size=3, max_size=4)
+    rated = st.builds(Rate, st.sampled_from(ASKED), st.sampled_from([0.0, 0.4, 1.0]))
+    one = st.one_of(confirmed, others).map(lambda event: [event])
+    return st.lists(st.one_of(one, rated, rated, imported), min_size=1, max_size=9)
+
+
+def configurations(model: str) -> st.SearchStrategy[Configured]:
+    methods = st.sampled_from(
+        [(LORA, {}), ("memory", {}), ("nmt-el", {}), ("nmt-el", {"seed": 2}), ("nmt-reinforce", {})]
+    )
+    return methods.map(lambda chosen: Configured(model, *chosen))
+
+
+def alone(log: EventLog, models: BaseModels) -> Learner:
+    """A new learner that learned the lessons of a log in this thread. A method for ratings learns from all of them."""
+    assert log.configured is not None
+    maker = models.maker(log.configured)
+    learner = maker.make()
+    for lesson in log.lessons:
+        learned = learn_lesson(learner, lesson)
+        assert learned.rejected is None or not (isinstance(lesson.feedback, Reward) and rates(learner))
+    if isinstance(learner, UsesTerms):
+        set_terms(learner, log.glossary, maker)
+    return learner
+
+
+async def served(storage: Storage, project_id: int, project: HostedProject, number: int) -> list[Proposal]:
+    """What a project translates, after it has been rebuilt; with the segments that it drew for."""
+    await project.save(number)  # it waits for a learner that is being rebuilt
+    answers = [await project.translate(number, TranslationCall([source])) for source in ASKED]
+    assert {answer["state"] for answer in answers} == {number}
+    translations = [answer["translations"][0] for answer in answers]
+    drawn = [await kept(storage, project_id, one["proposal"]) if "proposal" in one else None for one in translations]
+    return [
+        found or Proposal(Segment("", source, {"syntax": "plain"}), one["translation"])
+        for source, one, found in zip(ASKED, translations, drawn, strict=True)
+    ]
+
+
+async def kept(storage: Storage, project_id: int, token: str) -> Proposal:
+    """A proposal that can be rated."""
+    async with storage.database.writing() as connection:
+        mine = sa.and_(project_proposals.c.project_id == project_id, project_proposals.c.token == token)
+        body = (await connection.execute(sa.select(project_proposals.c.body).where(mine))).scalar_one()
+    return decode(Proposal, body)
+
+
+def check_equal(found: Sequence[Proposal], learner: Learner) -> None:
+    """Compare the texts; of what was drawn also the tokens, their probability and the seed."""
+    for one in found:
+        own = learner.propose(one.segment)
+        assert own.text == one.text
+        if "draw" in one.memo:
+            assert own == one
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), kills=st.sets(st.integers(1, 9)))
+def test_answers_follow_from_the_log(
+    tmp_path_factory: pytest.TempPathFactory, model: str, data: st.DataObject, kills: set[int]
+) -> None:
+    first, chosen = data.draw(configurations(model)), data.draw(actions(model))
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as threads:
+        patch.setattr(learner_state, "SNAPSHOT_EVERY", 2)
+        patch.setattr(hosted_project, "MAX_AT_ONCE", 2)
+        asyncio.run(live(tmp_path_factory.mktemp("db"), first, chosen, kills, threads))
+
+
+async def live(
+    folder: Path, first: Configured, chosen: Sequence[Action], kills: set[int], threads: ThreadPoolExecutor
+) -> None:
+    async with opened(folder) as storage:
+        models = BaseModels()
+        shared = SharedByProjects(storage.projects, models, SnapshotCache(1 << 24), threads, threads)
+        made = await storage.projects.create(f"p{next(NAMES)}", ("en", "de"), first)
+        project, log = HostedProject(made.id, shared), await log_of(storage, made.id)
+        for step, action in enumerate(chosen, start=1):
+            await act(storage, made.id, project, log, action)
+            log = await log_of(storage, made.id)
+            if step in kills:
+                project = HostedProject(made.id, shared)  # the other one is gone, with all that it did not save
+            await project.translate(log.number, TranslationCall(ASKED[:1]))
+        found, at_home = await served(storage, made.id, project, log.number), alone(log, models)
+        check_equal(found, at_home)
+        await project.close()
+
+
+async def act(storage: Storage, project_id: int, project: HostedProject, log: EventLog, action: Action) -> None:
+    if not isinstance(action, Rate):
+        await append_events(storage, project_id, action)
+    elif log.configured is not None and log.configured.method.startswith("nmt-"):
+        answer = await project.translate(log.number, TranslationCall([action.source]))
+        if token := answer["translations"][0].get("proposal"):  # else the learner of another method still translates
+            await rate(storage, project_id, token, action.value)
+
+
+async def rate(storage: Storage, project_id: int, token: str, value: float) -> int:
+    number = await storage.projects.append_rating(project_id, Rated(Proposal(Segment("", ""), ""), value, token), None)
+    assert number is not None
+    return number
+
+
+async def log_of(storage: Storage, project_id: int) -> EventLog:
+    log = EventLog()
+    while events := await storage.projects.events_after(project_id, log.number):
+        for number, event in events:
+            log.append(number, event)
+    return log
+
+
+def test_a_call_that_was_given_up_is_dropped(tmp_path: Path, model: str) -> None:
+    asyncio.run(_give_up(tmp_path, model))
+
+
+async def _give_up(folder: Path, model: str) -> None:
+    storage = Storage.connect(Settings(folder=folder).url)
+    await storage.migrate()
+    made = await storage.projects.create("p", ("en", "de"), Configured(model, "memory"))
+    with ThreadPoolExecutor(1) as threads:
+        shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads, threads)
+        project = HostedProject(made.id, shared)
+        calls = [asyncio.create_task(project.translate(1, TranslationCall([source]))) for source in ASKED]
+        await asyncio.sleep(0)
+        calls[1].cancel()
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert isinstance(results[1], asyncio.CancelledError)
+        assert all(isinstance(results[place], dict) for place in (0, 2))
+        assert project.calls == 0
+    await storage.close()
+
+
+def test_nobody_waits_for_the_lesson_of_another_project(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def learn_slowly(learner: Learner, lesson: LoggedLesson) -> Learned:
+        assert go_on.wait(60)
+        return learn_lesson(learner, lesson)
+
+    monkeypatch.setattr(learner_state, "learn_lesson", learn_slowly)
+    asyncio.run(_two_projects(tmp_path, model, go_on))
+
+
+async def _two_projects(folder: Path, model: str, go_on: threading.Event) -> None:
+    """Three projects learn an import, and one a confirmation; there are as many threads. Another one translates."""
+    async with opened(folder) as storage:
+        with ThreadPoolExecutor(2) as threads, ThreadPoolExecutor(2) as background:
+            shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads, background)
+            made = [await created(storage, model, name) for name in ("a", "b", "c", "d", "other")]
+            imported = [Confirmed(f"{source} {n}", target, imported=True) for source, target in PAIRS for n in range(6)]
+            for one in made[:3]:
+                await append_events(storage, one, imported)
+            await append_events(storage, made[3], [Confirmed(*PAIRS[0])])
+            numbers = [len(imported) + 1] * 3 + [2]
+            learning = [
+                asyncio.create_task(HostedProject(one, shared).learn(number, proof=False))
+                for one, number in zip(made[:4], numbers, strict=True)
+            ]
+            await asyncio.sleep(0.2)
+            answer = await HostedProject(made[4], shared).translate(1, TranslationCall(ASKED[:1]))
+            assert answer["state"] == 1
+            assert not any(one.done() for one in learning)
+            go_on.set()
+            assert [(await one)["state"] for one in learning] == numbers
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[Storage]:
+    storage = Storage.connect(Settings(folder=folder).url)
+    await storage.migrate()
+    try:
+        yield storage
+    finally:
+        await storage.close()
+
+
+async def created(storage: Storage, model: str, name: str = "p", method: str = "memory") -> int:
+    return (await storage.projects.create(name, ("en", "de"), Configured(model, method))).id
+
+
+def test_a_few_lessons_are_waited_for_and_many_are_not(tmp_path: Path, model: str) -> None:
+    """The next translation knows what was confirmed. A long backlog is learned in the background, as an import is."""
+    few = [Confirmed(*pair) for pair in PAIRS]
+    many = [Confirmed(f"{source} {n}", target) for source, target in PAIRS for n in range(6)]
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model)
+        await append_events(storage, one, few)
+        answer = await HostedProject(one, shared).translate(len(few) + 1, TranslationCall([few[-1].source]))
+        assert answer["translations"][0]["translation"] == few[-1].translation
+        assert (answer["state"], answer["rebuilding"]) == (len(few) + 1, False)
+        for name, imported in (("confirmed", False), ("imported", True)):
+            other = await created(storage, model, name)
+            await append_events(storage, other, [replace(event, imported=imported) for event in many])
+            project, last = HostedProject(other, shared), len(many) + 1
+            answer = await project.translate(last, TranslationCall([many[-1].source]))
+            assert (answer["state"], answer["rebuilding"]) == (0, True)
+            assert (await project.learn(last, proof=False))["learned"]["rejected"] is None
+            answer = await project.translate(last, TranslationCall([many[-1].source]))
+            assert answer["translations"][0]["translation"] == many[-1].translation
+            await project.close()
+
+    run_engine(tmp_path, work)
+
+
+def run_engine(folder: Path, work: Any, cache_bytes: int = 0) -> None:
+    """Run a test with a database and what the projects of an engine share."""
+
+    async def run() -> None:
+        async with opened(folder) as storage:
+            with ThreadPoolExecutor(2) as threads:
+                cache = SnapshotCache(cache_bytes)
+                await work(storage, SharedByProjects(storage.projects, BaseModels(), cache, threads, threads))
+
+    asyncio.run(run())
+
+
+def test_a_lesson_that_fails_during_a_rebuild_shifts_no_other(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The corrections of the outgoing learner are those that it counted itself; none is tried twice."""
+    go_on, tried = threading.Event(), list[int]()
+
+    def learn_slowly(learner: Learner, lesson: LoggedLesson) -> Learned:
+        assert go_on.wait(60)
+        return learn_lesson(learner, lesson)
+
+    def fail_once(learner: Learner, lesson: LoggedLesson) -> Learned:
+        tried.append(lesson.number)
+        if len(tried) == 1:
+            raise ValueError
+        return learn_lesson(learner, lesson)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model)
+        many = [Confirmed(f"{source} {n}", target, imported=True) for source, target in PAIRS for n in range(6)]
+        await append_events(storage, one, [*many, Confirmed(*PAIRS[0]), Confirmed(*PAIRS[1])])
+        project, last = HostedProject(one, shared), len(many) + 3
+        try:
+            for _ in range(2):
+                await project.translate(last, TranslationCall([PAIRS[1][0]]))
+            assert project._host is not None
+            assert (tried, project._host.state.corrections) == ([last - 1, last], [last])
+        finally:
+            go_on.set()
+        await project.close()
+
+    monkeypatch.setattr(learner_state, "learn_lesson", learn_slowly)
+    monkeypatch.setattr(hosted_project, "learn_lesson", fail_once)
+    run_engine(tmp_path, work)
+
+
+def test_a_confirmation_does_not_wait_for_an_import(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stored, so its answer comes at once. What was learned is not known before the import is learned."""
+    go_on = threading.Event()
+
+    def learn_slowly(learner: Learner, lesson: LoggedLesson) -> Learned:
+        assert go_on.wait(60)
+        return learn_lesson(learner, lesson)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model)
+        many = [Confirmed(f"{source} {n}", target, imported=True) for source, target in PAIRS for n in range(6)]
+        await append_events(storage, one, many)
+        project, last = HostedProject(one, shared), len(many) + 2
+        await append_events(storage, one, [Confirmed(*PAIRS[0])])
+        try:
+            answer = await asyncio.wait_for(project.learn(last, proof=True, wait=False), 30)
+        finally:
+            go_on.set()
+        assert answer == {"learned": None, "proof": None, "state": last, "rebuilding": True}
+        answer = await project.learn(last, proof=True)
+        assert answer["rebuilding"] is False
+        assert answer["learned"]["rejected"] is None
+        assert (await project.learn(last, proof=True, wait=False)) == answer
+        await project.close()
+
+    monkeypatch.setattr(learner_state, "learn_lesson", learn_slowly)
+    run_engine(tmp_path, work)
+
+
+def test_a_lesson_that_fails_is_passed_over(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(learner: Learner, lesson: LoggedLesson) -> Learned:
+        learned = learn_lesson(learner, lesson)
+        if lesson.number == 3:
+            raise ArithmeticError("half changed")
+        return learned
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model)
+        await append_events(storage, one, [Confirmed(*pair) for pair in PAIRS[:3]])
+        project = HostedProject(one, shared)
+        assert (await project.learn(3, proof=False))["learned"]["rejected"] == "error"
+        assert (await project.learn(4, proof=True))["learned"]["rejected"] is None
+        answers = [
+            (await project.translate(4, TranslationCall([source])))["translations"][0] for source, _ in PAIRS[:3]
+        ]
+        assert [answer["repeated"] for answer in answers] == [True, False, True]
+        assert [answers[place]["corrections"][0]["number"] for place in (0, 2)] == [2, 4]
+        assert (await storage.projects.learned(one, 3)) is None
+        await project.close()
+        assert (await storage.projects.learned(one, 3) or {})["rejected"] == "error"
+
+    monkeypatch.setattr(learner_state, "learn_lesson", fail)
+    run_engine(tmp_path, work)
+
+
+def test_a_learner_with_a_gap_has_another_digest(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So its snapshot is not taken for that of a learner that knows all lessons."""
+    fails = True
+
+    def fail(learner: Learner, lesson: LoggedLesson) -> Learned:
+        if fails and lesson.number == 3:
+            raise ArithmeticError("this lesson")
+        return learn_lesson(learner, lesson)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        nonlocal fails
+        one = await created(storage, model, method=LORA)
+        await append_events(storage, one, [Confirmed(*pair) for pair in PAIRS[:3]])
+        with_gap = HostedProject(one, shared)
+        gap = (await with_gap.save(4))["digest"]
+        await with_gap.close()
+        again = HostedProject(one, shared)
+        assert (await again.save(4))["digest"] == gap
+        fails = False
+        healed = HostedProject(one, shared)
+        digest, log = (await healed.save(4))["digest"], await log_of(storage, one)
+        assert digest == log.digest != gap
+        check_equal(await served(storage, one, healed, 4), alone(log, shared.models))
+
+    monkeypatch.setattr(learner_state, "learn_lesson", fail)
+    run_engine(tmp_path, work, cache_bytes=1 << 24)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), OSError("disk")]
+)
+@pytest.mark.parametrize("proof", [True, False])
+def test_a_lesson_that_lacked_memory_is_learned_by_the_next_call(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch, error: Exception, proof: bool
+) -> None:
+    errors = [error]
+
+    def learn(learner: Learner, lesson: LoggedLesson) -> Learned:
+        learned = learn_lesson(learner, lesson)
+        if lesson.number == 3 and errors:
+            raise errors.pop()
+        return learned
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model, method=LORA)
+        await append_events(storage, one, [Confirmed(*pair) for pair in PAIRS[:2]])
+        project = HostedProject(one, shared)
+        with pytest.raises(LessonInterrupted):
+            await project.learn(3, proof=proof)
+        assert (await project.learn(3, proof=False))["learned"]["rejected"] is None
+        log = await log_of(storage, one)
+        assert (await project.save(3))["digest"] == log.digest
+        check_equal(await served(storage, one, project, 3), alone(log, shared.models))
+
+    for module in (learner_state, answers_of_learners):
+        monkeypatch.setattr(module, "learn_lesson", learn)
+    run_engine(tmp_path, work)
+
+
+def test_a_project_that_leaves_the_memory_frees_its_learner(tmp_path: Path, model: str) -> None:
+    async def work() -> None:
+        async with opened(tmp_path) as storage:
+            with ThreadPoolExecutor(2) as threads:
+                shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads, threads)
+                project = HostedProject(await created(storage, model), shared)
+                await project.translate(1, TranslationCall(ASKED[:1]))
+                assert project._host is not None
+                learner = weakref.ref(project._host.learner)
+                gc.disable()
+                try:
+                    await project.close()
+                    for _ in range(200):  # a thread may still hold it for a moment
+                        if learner() is None:
+                            break
+                        await asyncio.sleep(0.02)
+                    assert learner() is None  # without the garbage collector
+                finally:
+                    gc.enable()
+
+    asyncio.run(work())
+
+
+def test_a_deleted_project_learns_no_more(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned: list[int] = []
+
+    def note(learner: Learner, lesson: LoggedLesson) -> Learned:
+        learned.append(lesson.number)
+        time.sleep(0.02)
+        return learn_lesson(learner, lesson)
+
+    async def work() -> None:
+        async with opened(tmp_path) as storage:
+            with ThreadPoolExecutor(2) as threads:
+                cache = SnapshotCache(1 << 24)
+                shared = SharedByProjects(storage.projects, BaseModels(), cache, threads, threads)
+                one = await created(storage, model)
+                many = [
+                    Confirmed(f"{source} {n}", target, imported=True) for source, target in PAIRS for n in range(20)
+                ]
+                await append_events(storage, one, many)
+                hosted = HostedProjects(shared, 2)
+                async with hosted.use(one) as project:
+                    await project.translate(len(many) + 1, TranslationCall(ASKED[:1]))
+                await storage.projects.delete("p")
+                hosted.forget(one)
+                await hosted.close()
+                assert len(learned) < len(many)
+                assert len(cache) == 0
+
+    monkeypatch.setattr(learner_state, "learn_lesson", note)
+    asyncio.run(work())
+
+
+def test_ratings_are_learned_again_after_a_kill(tmp_path: Path, model: str) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model, method="nmt-reinforce")
+        project = HostedProject(one, shared)
+        for step, (source, _) in enumerate(PAIRS):
+            answer = await project.translate(step + 1, TranslationCall([source]))
+            assert await rate(storage, one, answer["translations"][0]["proposal"], (step % 3) / 2) == step + 2
+            if step == 3:
+                project = HostedProject(one, shared)
+        log = await log_of(storage, one)
+        assert len(log.lessons) == len(PAIRS)
+        check_equal(await served(storage, one, project, log.number), alone(log, shared.models))
+
+    run_engine(tmp_path, work)
+
+
+def test_the_proposals_of_a_call_are_stored_together(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each commit takes a while, and all other writers wait for it."""
+    stored, add_proposals = list[int](), ProjectStore.add_proposals
+
+    async def noted(self: ProjectStore, project_id: int, proposals: Sequence[Proposal]) -> list[str]:
+        stored.append(len(proposals))
+        return await add_proposals(self, project_id, proposals)
+
+    monkeypatch.setattr(ProjectStore, "add_proposals", noted)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        made = await created(storage, model, method="nmt-el")
+        answers = (await HostedProject(made, shared).translate(1, TranslationCall(ASKED)))["translations"]
+        for source, answer in zip(ASKED, answers, strict=True):
+            proposal = await kept(storage, made, answer["proposal"])
+            assert (proposal.segment.source, proposal.text) == (source, answer["translation"])
+
+    run_engine(tmp_path, work)
+    assert stored == [len(ASKED)]
+
+
+def test_terms_are_read_in_a_thread(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many terms take a while, and all projects of an engine have one event loop."""
+    readers = list[threading.Thread]()
+
+    def noted(*arguments: Any) -> None:
+        readers.append(threading.current_thread())
+        set_terms(*arguments)
+
+    monkeypatch.setattr(hosted_project, "set_terms", noted)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        made = await created(storage, model)
+        await append_events(storage, made, [GlossaryChanged({"database": "Datenbank"})])
+        project = HostedProject(made, shared)
+        for _ in range(2):
+            await project.translate(2, TranslationCall(ASKED[:1]))
+
+    run_engine(tmp_path, work)
+    assert len(readers) == 1
+    assert threading.current_thread() not in readers
+
+
+def test_one_text_twice_is_drawn_twice_and_both_ratings_count(tmp_path: Path, model: str) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model, method="nmt-el")
+        project = HostedProject(one, shared)
+        answers = [await project.translate(1, TranslationCall([ASKED[0]])) for _ in range(2)]
+        answers.append(await project.translate(1, TranslationCall(ASKED[:1] * 2)))
+        tokens = [found["proposal"] for answer in answers for found in answer["translations"]]
+        drawn = [await kept(storage, one, token) for token in tokens]
+        assert len({proposal.memo["draw"] for proposal in drawn}) == len(drawn) == 4
+        for place, token in enumerate(tokens):
+            number = await rate(storage, one, token, 1.0)
+            assert number == place + 2
+            assert (await project.learn(number, proof=False))["learned"]["updates"] == 1
+
+    run_engine(tmp_path, work)

@@ -1,0 +1,128 @@
+"""A learner is a function of the log: whatever snapshots it comes from, its weights and translations are the same."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import pytest
+from helpers.tiny_marian import demo_pairs, write_tiny
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mtloop.core.protocols import Learner, Stateful
+from mtloop.core.types import Segment
+from mtloop.methods.learner_config import LearnerConfig
+from mtloop.service.engines import learner_state
+from mtloop.service.engines.learner_state import LearnerState, superfluous
+from mtloop.service.project_log.event_log import Confirmed, Event, EventLog, Redone, Undone
+
+PAIRS = list(demo_pairs())[:8]
+
+
+def page(texts: Sequence[str]) -> str:
+    return "".join(f"<p>{text}</p>" for text in texts)
+
+
+EVENTS = st.lists(
+    st.one_of(
+        st.builds(
+            lambda pair, name: Confirmed(*pair, external_id=name), st.sampled_from(PAIRS), st.sampled_from(["", "x"])
+        ),
+        st.builds(
+            lambda pairs, syntax: Confirmed(*map(page, zip(*pairs, strict=True)), syntax=syntax),
+            st.lists(st.sampled_from(PAIRS), min_size=1, max_size=3),
+            st.sampled_from(["plain", "html", "xml"]),
+        ),
+        st.builds(Undone, st.integers(1, 8)),
+        st.builds(Redone, st.integers(1, 8)),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+class FolderSnapshots:
+    """Snapshots in a folder of this test."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def digests(self) -> Mapping[str, int]:
+        return {path.name: int((path / "count").read_text()) for path in self._folder.iterdir()}
+
+    def load(self, digest: str, learner: Learner) -> bool:
+        assert isinstance(learner, Stateful)
+        learner.load(self._folder / digest)
+        return True
+
+    def save(self, digest: str, count: int, learner: Learner) -> None:
+        assert isinstance(learner, Stateful)
+        folder = self._folder / digest
+        folder.mkdir(exist_ok=True)
+        learner.save(folder)
+        (folder / "count").write_text(str(count))
+
+    def delete(self, digests: Sequence[str]) -> None:
+        for digest in digests:
+            shutil.rmtree(self._folder / digest)
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Learner]:
+    folder = tmp_path_factory.mktemp("tiny")
+    write_tiny(folder)
+    config = LearnerConfig.create("lora+memory+copy", str(folder))
+    model = config.load()
+    return lambda: config.make(model)
+
+
+def oracle(make: Callable[[], Learner], log: EventLog) -> str:
+    """The hash of weights and translations of a new learner that learns all lessons in order."""
+    learner = make()
+    for lesson in log.lessons:
+        learner.learn(lesson.proposal, lesson.feedback)
+    return fingerprint(learner)
+
+
+def fingerprint(learner: Learner) -> str:
+    delta = learner.delta()  # type: ignore[attr-defined]
+    hashed = blake2b(digest_size=16)
+    for name in sorted(delta.tensors):
+        hashed.update(name.encode() + delta.tensors[name].numpy().tobytes())
+    for source, _ in PAIRS[:2]:
+        hashed.update(learner.propose(Segment("", source)).text.encode())
+    return hashed.hexdigest()
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=EVENTS, restarts=st.sets(st.integers(1, 8)))
+def test_a_learner_is_a_function_of_the_log(
+    make: Callable[[], Learner], tmp_path_factory: pytest.TempPathFactory, events: list[Event], restarts: set[int]
+) -> None:
+    """Two learners catch up after every event; one of them is new after some events, as after a kill."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learner_state, "SNAPSHOT_EVERY", 2)
+        snapshots = FolderSnapshots(tmp_path_factory.mktemp("snapshots"))
+        log = EventLog("tiny")
+        kept, killed = LearnerState.new(make, log), LearnerState.new(make, log)
+        for number, event in enumerate(events, start=1):
+            log.append(number, event)
+            if number in restarts:
+                killed = LearnerState.new(make, EventLog("none"))
+            for state in (kept, killed):
+                state.catch_up(log, snapshots)
+                assert state.digest == log.digest
+        assert fingerprint(kept.learner) == fingerprint(killed.learner) == oracle(make, log)
+
+
+def test_snapshots_are_few_and_the_newest_is_among_them() -> None:
+    kept: dict[str, int | None] = {}
+    for count in range(25, 25 * 400, 25):
+        kept[str(count)] = count
+        for digest in superfluous(kept, count):
+            del kept[digest]
+        assert count in kept.values()
+        assert len(kept) <= count.bit_length() + 1

@@ -1,0 +1,306 @@
+"""What must not go wrong at the workbench: lost work, overwritten work, foreign requests, scripts in texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from helpers.accessibility import accessibility_faults
+from helpers.browser import chromium
+from helpers.served_projects import ServedProjects, serving_projects
+from helpers.serving import serving
+from helpers.workbench import SOURCES, Bench, api, po_file, upload
+from playwright.sync_api import Browser, Route, expect
+
+from mtloop.service.administration import Administration
+from mtloop.service.settings import Settings
+
+pytestmark = pytest.mark.slow
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> {{ 7 * 7 }} Close it."
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProjects]:
+    with serving_projects(tmp_path_factory.mktemp("safety")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def other_key(served: ServedProjects) -> str:
+    """The key of a second person, who works in the same projects."""
+    return Administration(Settings(folder=served.folder)).add_participant("cara")
+
+
+@pytest.fixture(scope="module")
+def browser(served: ServedProjects, other_key: str) -> Iterator[Browser]:
+    """It starts after the service, which is prepared in an event loop of its own."""
+    expect.set_options(timeout=20_000)  # the machine may be slow
+    with chromium() as browser:
+        yield browser
+    expect.set_options(timeout=5_000)
+
+
+def document_of(served: ServedProjects, project: str, sources: tuple[str, ...] = SOURCES) -> str:
+    served.create(project)
+    return upload(served, project, po_file(sources))
+
+
+def confirmed(served: ServedProjects, project: str, document: str) -> dict[int, str]:
+    with api(served) as client:
+        found = client.get(f"/projects/{project}/documents/{document}/units", params={"filter": "confirmed"}).json()
+    return {unit["index"]: unit["target"] for unit in found["units"]}
+
+
+def test_a_killed_server_loses_nothing(browser: Browser, tmp_path: Path, served: ServedProjects) -> None:
+    """The server is killed between a confirmation and the next, which is made while it is away."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("MTLOOP_ENGINE_LINGER", "1")
+        environment.delenv("MTLOOP_KEY", raising=False)
+        key = _in_own_loop(lambda: Administration(Settings(folder=tmp_path / "data")).add_participant("dora"))
+        with serving(tmp_path / "data", "--models", served.model) as (port, process, _):
+            here = ServedProjects(f"http://127.0.0.1:{port}", key, served.model, tmp_path / "data")
+            here.create("killed")
+            document = upload(here, "killed", po_file(SOURCES))
+            bench = Bench.sign_in(browser, here.url, key)
+            bench.open_document("killed", document)
+            bench.confirm("Schließen Sie das Fach.")
+            bench.wait_for_active(2)
+            process.kill()
+            process.wait()
+            bench.type_over("Datei %s öffnen.")
+            bench.page.keyboard.press("Control+Enter")
+            expect(bench.row(2)).to_contain_text("waits for the connection")
+            bench.wait_for_active(3)
+            bench.type_over("Bild spei")
+            expect(bench.page.locator("#connection")).to_contain_text("No connection")
+        with serving(tmp_path / "data", "--models", served.model, port=port):
+            expect(bench.row(2)).to_have_class(re.compile("is-confirmed"), timeout=30_000)
+            expect(bench.page.locator("#connection")).to_have_text("Everything is saved")
+            assert bench.text() == "Bild spei"
+            assert confirmed(here, "killed", document) == {0: "Schließen Sie das Fach.", 1: "Datei %s öffnen."}
+
+
+def _in_own_loop(make: Any) -> str:
+    """Run what needs an event loop of its own: this thread has that of the browser."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return str(pool.submit(make).result())
+
+
+def test_a_closed_tab_and_a_dead_connection_lose_nothing(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "closed")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("closed", document)
+    page.context.set_offline(True)
+    bench.type_over("Fach zu.")
+    page.keyboard.press("Control+Enter")
+    expect(bench.row(1)).to_contain_text("waits for the connection")
+    bench.type_over("Datei %s offen")
+    expect(page.locator("#connection")).to_contain_text("No connection")
+    page.context.set_offline(False)  # the tab is closed before it can send anything
+    page.close(run_before_unload=False)
+
+    again = Bench(bench.page.context.new_page(), served.url, [], [])
+    again.open_document("closed", document)
+    again.wait_for_active(2)
+    expect(again.row(1)).to_have_class(re.compile("is-confirmed"))
+    assert again.text() == "Datei %s offen"
+    expect(again.page.locator("#connection")).to_have_text("Everything is saved")
+    assert confirmed(served, "closed", document) == {0: "Fach zu."}
+    with api(served) as client:
+        units = client.get(f"/projects/closed/documents/{document}/units").json()["units"]
+    assert units[1]["draft"]["text"] == "Datei %s offen"
+
+
+@dataclass
+class Held:
+    """Requests that are held back until `release`."""
+
+    routes: list[Route] = field(default_factory=list)
+    is_released: bool = False
+
+    def take(self, route: Route) -> None:
+        if self.is_released:
+            route.continue_()
+        else:
+            self.routes.append(route)
+
+    def release(self) -> None:
+        self.is_released = True
+        for route in self.routes:
+            route.continue_()
+
+
+def hold(bench: Bench, pattern: str) -> Held:
+    """Hold back the requests to an address."""
+    held = Held()
+    bench.page.route(pattern, lambda route: held.take(route))
+    return held
+
+
+def test_what_is_typed_during_a_confirmation_stays(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "during")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("during", document)
+    held = hold(bench, "**/confirm")
+    bench.type_over("Fach zu.")
+    with page.expect_request("**/confirm"):
+        page.keyboard.press("Control+Enter")
+    bench.type_over("Fach schließen.")
+    held.release()
+    expect(bench.row(1)).to_have_class(re.compile("is-confirmed"))
+    assert (bench.active(), bench.text()) == (1, "Fach schließen."), "the page does not move on"
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    assert confirmed(served, "during", document) == {0: "Fach zu."}
+    bench.row(2).locator(".source").click()
+    bench.row(1).locator(".source").click()
+    assert bench.text() == "Fach schließen.", "a draft of a confirmed segment is shown again"
+    page.keyboard.press("Control+Enter")
+    bench.wait_for_active(2)
+    assert confirmed(served, "during", document) == {0: "Fach schließen."}
+
+
+def test_a_key_after_a_confirmation_that_waits_for_a_draft_does_not_cancel_it(
+    browser: Browser, served: ServedProjects
+) -> None:
+    document = document_of(served, "queued")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("queued", document)
+    held = hold(bench, "**/draft")
+    with page.expect_request("**/draft"):
+        bench.type_over("Fach zu.")
+    page.keyboard.press("Control+Enter")
+    page.keyboard.insert_text("!")
+    held.release()
+    expect(bench.row(1)).to_have_class(re.compile("is-confirmed"))
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    assert confirmed(served, "queued", document) == {0: "Fach zu."}
+    assert bench.text() == "Fach zu.!"
+
+
+def test_a_held_key_confirms_one_segment(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "held")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("held", document)
+    bench.type_over("Fach zu.")
+    page.keyboard.down("Control")
+    for _ in range(3):
+        page.keyboard.down("Enter")  # the second and the third are repetitions
+        bench.wait_for_active(2)
+    page.keyboard.up("Enter")
+    page.keyboard.up("Control")
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    assert confirmed(served, "held", document) == {0: "Fach zu."}
+
+
+def test_a_confirmation_made_offline_does_not_replace_a_newer_one_after_a_reload(
+    browser: Browser, served: ServedProjects, other_key: str
+) -> None:
+    document = document_of(served, "reload")
+    with api(served) as client:
+        assert client.put("/projects/reload/members/cara", json={"role": "confirm"}).is_success
+    cara = Bench.sign_in(browser, served.url, other_key)
+    cara.open_document("reload", document)
+    hold(cara, "**/confirm")
+    hold(cara, "**/draft")
+    cara.type_over("Caras Text.")
+    with cara.page.expect_request("**/confirm"):
+        cara.page.keyboard.press("Control+Enter")
+    with api(served) as client:
+        unit = client.get(f"/projects/reload/documents/{document}/units").json()["units"][0]
+        body = {"text": "Annes Text.", "version": unit["version"]}
+        assert client.post(f"/projects/reload/documents/{document}/units/0/confirm", json=body).is_success
+    page = cara.page.context.new_page()
+    cara.page.close(run_before_unload=False)
+    again = Bench(page, served.url, [], [])
+    again.open(f"/projects/reload/documents/{document}")
+    expect(page.locator("#conflict")).to_be_visible()
+    expect(page.locator("#conflict-mine")).to_have_text("Caras Text.")
+    assert confirmed(served, "reload", document) == {0: "Annes Text."}
+
+
+def test_two_people_in_one_document(browser: Browser, served: ServedProjects, other_key: str) -> None:
+    document = document_of(served, "shared")
+    with api(served) as client:
+        assert client.put("/projects/shared/members/cara", json={"role": "confirm"}).is_success
+    ann = Bench.sign_in(browser, served.url, served.key)
+    cara = Bench.sign_in(browser, served.url, other_key)
+    ann.open_document("shared", document)
+    cara.open_document("shared", document)
+    held = hold(cara, "**/draft")
+    ann.type_over("Annes Text.")
+    cara.type_over("Caras Text.")
+    ann.page.keyboard.press("Control+Enter")
+    expect(ann.row(1)).to_have_class(re.compile("is-confirmed"))
+    held.release()
+    dialog = cara.page.locator("#conflict")
+    expect(dialog).to_be_visible()
+    expect(dialog).to_contain_text("What ann wrote")
+    expect(dialog.locator("#conflict-theirs")).to_have_text("Annes Text.")
+    expect(dialog.locator("#conflict-mine")).to_have_text("Caras Text.")
+    assert accessibility_faults(cara.page) == []
+    assert confirmed(served, "shared", document) == {0: "Annes Text."}, "nothing is overwritten unseen"
+    dialog.get_by_role("button", name="Take theirs").click()
+    expect(cara.row(1)).to_contain_text("confirmed by ann")
+
+    cara.row(3).locator(".source").click()
+    cara.confirm("Caras Bild.")
+    expect(ann.row(3)).to_contain_text("confirmed by cara")
+    expect(ann.row(3)).to_contain_text("Caras Bild.")
+    ann.check_no_errors()
+
+
+def test_a_script_in_a_segment_is_shown_as_text(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "hostile", (HOSTILE, "Close the tray."))
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("hostile", document)
+    assert bench.row(1).locator(".source").inner_text() == HOSTILE
+    bench.type_over(HOSTILE)
+    page.keyboard.press("Control+Enter")
+    expect(bench.row(1)).to_have_class(re.compile("is-confirmed"))
+    page.fill("#concordance", "onerror")
+    page.keyboard.press("Enter")
+    expect(page.locator("#hits mark").first).to_have_text("onerror")
+    page.fill("#search", "<script>")
+    expect(page.locator("#rows li")).to_have_count(1)
+    assert page.locator("#rows img, #rows script, #hits img, #details img").count() == 0
+    bench.check_no_errors()
+
+
+def test_requests_of_other_sites_are_refused(served: ServedProjects) -> None:
+    """A cookie alone is no key: a request needs the header that only our pages can send."""
+    document = document_of(served, "guarded")
+    with httpx2.Client(base_url=served.url) as client:
+        answer = client.post("/login", data={"key": served.key})
+        cookie = answer.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        page = client.get(f"/projects/guarded/documents/{document}")
+        policy = page.headers["content-security-policy"]
+        assert page.status_code == 200
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert "<script>" not in page.text
+        assert "onclick" not in page.text
+        path = f"/v1/projects/guarded/documents/{document}/units/0/confirm"
+        body = {"text": "Zu.", "version": 0}
+        assert client.post(path, json=body).status_code in (401, 403)
+        foreign = {"x-mtloop-page": "1", "origin": "https://elsewhere.example"}
+        assert client.post(path, json=body, headers=foreign).status_code in (401, 403)
+        assert confirmed(served, "guarded", document) == {}
+        own = {"x-mtloop-page": "1", "origin": served.url}
+        assert client.post(path, json=body | {"version": _version(served, document)}, headers=own).status_code == 200
+        assert client.get("/projects/guarded/documents/" + "0" * 32).status_code == 404
+    with httpx2.Client(base_url=served.url) as stranger:
+        assert stranger.get(f"/projects/guarded/documents/{document}").headers["location"] == "/login"
+
+
+def _version(served: ServedProjects, document: str) -> int:
+    with api(served) as client:
+        return int(client.get(f"/projects/guarded/documents/{document}/units").json()["units"][0]["version"])

@@ -1,0 +1,211 @@
+"""The tools of the workbench in a real browser: keys, chips, completion, glossary, search, appearance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from helpers.accessibility import accessibility_faults
+from helpers.browser import chromium
+from helpers.served_projects import ServedProjects, serving_projects
+from helpers.workbench import SOURCES, Bench, api, po_file, upload
+from playwright.sync_api import Browser, expect
+
+MIDDLE = """([element, start, end]) => {
+  const range = document.createRange();
+  range.setStart(element.firstChild, start);
+  range.setEnd(element.firstChild, end);
+  const box = range.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}"""  # of some characters of a text
+pytestmark = pytest.mark.slow
+CHIPS = ("Open the file %s in <b>%d</b> seconds.", "Close the tray.", "Save the image.", "Print the page.")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProjects]:
+    with serving_projects(tmp_path_factory.mktemp("tools")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def browser(served: ServedProjects) -> Iterator[Browser]:
+    """It starts after the service, which is prepared in an event loop of its own."""
+    expect.set_options(timeout=20_000)  # the machine may be slow
+    with chromium() as browser:
+        yield browser
+    expect.set_options(timeout=5_000)
+
+
+def document_of(served: ServedProjects, project: str, sources: tuple[str, ...] = SOURCES) -> str:
+    served.create(project)
+    return upload(served, project, po_file(sources))
+
+
+def test_chips_stay_whole_and_can_be_put_back(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "chips", CHIPS)
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("chips", document)
+    pieces = ["%s", "<b>", "%d", "</b>"]
+    assert bench.row(1).locator(".source .chip").all_inner_texts() == pieces
+    bench.type_over("Datei ")
+    expect(bench.row(1).locator(".pieces button")).to_have_count(4)
+    page.keyboard.press("Alt+1")
+    assert bench.text() == "Datei %s"
+    expect(bench.editor.locator(".chip")).to_have_text(["%s"])
+    page.keyboard.press("Backspace")
+    assert bench.text().rstrip() == "Datei", "a chip is deleted as a whole"
+    page.keyboard.press("Control+Enter")
+    expect(bench.row(1).locator(".problem")).to_contain_text("%s")
+    expect(bench.row(1)).to_have_class(re.compile("is-active"))
+    for key in ("Alt+1", "Alt+2", "Alt+3", "Alt+4"):
+        page.keyboard.press(key)
+    assert bench.text() == "Datei %s<b>%d</b>" or bench.text() == "Datei%s<b>%d</b>"
+    page.keyboard.press("Control+Enter")
+    expect(bench.row(1)).to_have_class(re.compile("is-confirmed"))
+    assert all("422" in error for error in bench.errors), "the browser notes the refusal"
+
+
+def test_the_engine_completes_what_is_typed(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "completed")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("completed", document)
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion")
+    bench.type_over("Das ")
+    expect(page.locator(".completion .ghost")).not_to_be_empty()
+    rest = page.locator(".completion .ghost").inner_text()
+    page.keyboard.press("Tab")
+    assert bench.text() == f"Das {rest.removeprefix(' ')}"
+    expect(bench.editor).to_be_focused()
+
+
+def test_a_term_is_added_from_a_selection(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "terms")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("terms", document)
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion")
+    page.mouse.dblclick(*page.evaluate(MIDDLE, [bench.row(1).locator(".source").element_handle(), 6, 9]))
+    page.keyboard.press("Alt+g")
+    assert page.input_value("#term-source").strip() == "the"
+    page.fill("#term-source", chosen := "tray")
+    page.fill("#term-target", "Fach")
+    page.keyboard.press("Enter")
+    expect(page.locator("#terms")).to_contain_text(f"{chosen} → Fach")
+    with api(served) as client:
+        assert client.get("/projects/terms/glossary").json()["terms"] == {chosen: "Fach"}
+
+
+def test_search_filters_jump_and_concordance(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "searched")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("searched", document)
+    bench.confirm("Schließen Sie das Fach.")
+    page.fill("#search", "image")
+    expect(page.locator("#rows li")).to_have_count(2)
+    page.fill("#search", "")
+    expect(page.locator("#rows li")).to_have_count(len(SOURCES))
+    page.select_option("#filter", "confirmed")
+    expect(page.locator("#rows li")).to_have_count(1)
+    page.select_option("#filter", "open")
+    expect(page.locator("#rows li")).to_have_count(len(SOURCES) - 1)
+    page.keyboard.press("Alt+j")
+    page.keyboard.type("7")
+    page.keyboard.press("Enter")
+    bench.wait_for_active(7)
+    page.keyboard.press("Alt+k")
+    page.keyboard.type("fach")
+    page.keyboard.press("Enter")
+    expect(page.locator("#hits mark")).to_have_text("Fach")
+    page.check("#compare")
+    expect(page.locator("#base-text")).not_to_be_empty()
+    with api(served) as client:
+        assert client.post("/projects/searched/documents", params={"name": "b.txt"}, content=b"One.\n").is_success
+    bench.open("/projects/searched")
+    expect(page.locator("tbody").first.locator("th a")).to_have_text(["b.txt", "de.po"])
+    bench.check_no_errors()
+
+
+def test_a_method_is_switched(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "switched")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("switched", document)
+    page.select_option("#method", "full")
+    expect(page.locator("#said")).to_have_text(re.compile("learning|changed"))
+    expect(bench.row(1).locator(".state")).to_have_text(re.compile("suggestion"))
+    with api(served) as client:
+        assert client.get("/projects/switched").json()["method"] == "full"
+
+
+def test_a_document_is_done_by_keyboard_alone(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "keys", SOURCES[:1] + SOURCES[2:4])
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("keys", document)
+    page.keyboard.press("F1")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(bench.editor).to_be_focused()
+    for number in (1, 2, 3):
+        bench.wait_for_active(number)
+        page.keyboard.press("Control+A")
+        page.keyboard.type(f"Satz {number}.")
+        page.keyboard.press("Control+Enter")
+    expect(page.locator("#said")).to_contain_text("All segments are done")
+    expect(page.locator("#download")).to_be_focused()
+    page.keyboard.press("Alt+j")
+    page.keyboard.type("2")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Alt+u")
+    expect(bench.row(2)).to_have_class(re.compile("is-draft"))
+    page.keyboard.press("Alt+ArrowUp")
+    bench.wait_for_active(1)
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Shift+Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
+    assert {"search", "filter", "jump", "method", "compare", "show-keys", "download"} <= reached
+
+
+def test_pages_of_a_project_are_accessible(browser: Browser, served: ServedProjects) -> None:
+    """Light and dark, wide and narrow, English and German."""
+    document = document_of(served, "readable", CHIPS)
+    looks = (("light", 1280, "en"), ("dark", 1280, "de"), ("light", 390, "de"), ("dark", 390, "en"))
+    for scheme, width, language in looks:
+        size = {"width": width, "height": 900}
+        bench = Bench.sign_in(browser, served.url, served.key, color_scheme=scheme, viewport=size)
+        for path in ("/projects", "/projects/readable", "/projects/readable/curves", "/projects/unknown"):
+            page = bench.open(f"{path}?lang={language}")
+            assert page.evaluate("document.documentElement.lang") == language
+            assert accessibility_faults(page) == [], (path, scheme, width)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+        page = bench.open_document("readable", document)
+        bench.type_over(f"{language} %s {width}")
+        expect(bench.row(1).locator(".pieces button")).to_have_count(3)
+        page.evaluate("document.getElementById('term-box').open = true")
+        assert accessibility_faults(page) == [], (scheme, width)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        assert page.get_by_role("button", name="Bestätigen" if language == "de" else "Confirm").count() == 1
+
+
+def test_a_new_suggestion_does_not_replace_what_is_selected(browser: Browser, served: ServedProjects) -> None:
+    """The last segment is the first one again, so its suggestion changes when the first one is confirmed."""
+    document = document_of(served, "selected", (SOURCES[0], SOURCES[2], SOURCES[0]))
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("selected", document)
+    expect(bench.row(3).locator(".state")).to_have_text("suggestion")
+    bench.row(3).locator(".source").click()
+    bench.wait_for_active(3)
+    before = bench.text()
+    page.keyboard.press("Control+A")
+    path = f"/projects/selected/documents/{document}/units/0"
+    with api(served) as client:
+        unit = client.get(f"/projects/selected/documents/{document}/units").json()["units"][0]
+        body = {"text": "Schließen Sie das Fach.", "version": unit["version"]}
+        assert client.post(f"{path}/confirm", json=body).is_success
+    expect(bench.row(3).locator(".state")).to_have_text("suggestion changed")
+    assert bench.text() == before
+    page.keyboard.insert_text("Fach zu.")
+    assert bench.text() == "Fach zu."
+    page.keyboard.press("Alt+r")
+    assert bench.text() == "Schließen Sie das Fach."
+    bench.check_no_errors()

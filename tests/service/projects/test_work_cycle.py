@@ -1,0 +1,51 @@
+"""Translate, confirm, learn, undo: the life of a project over HTTP, with engines in their own process."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from helpers.tiny_marian import demo_pairs
+from starlette.testclient import TestClient
+
+PAIRS = list(demo_pairs())
+
+
+def post(ann: TestClient, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
+    response = ann.post(f"/v1/projects{path}", json=body)
+    assert response.status_code == status, response.text
+    return dict(response.json())
+
+
+def translation(ann: TestClient, text: str) -> str:
+    return str(post(ann, "/manual/translate", text=text)["translations"][0]["translation"])
+
+
+def test_a_correction_is_known_at_once_and_undone(ann: TestClient) -> None:
+    source, target = PAIRS[0]
+    post(ann, "", 201, name="manual")
+    before = translation(ann, source)
+    assert before != target
+    answer = post(ann, "/manual/confirm", source=source, translation=target, proposal=before)
+    assert answer["new"]
+    assert answer["learned"]["rejected"] is None
+    assert answer["proof"]["before"] == before
+    after = post(ann, "/manual/translate", text=source)
+    assert after["translations"][0]["translation"] == target
+    assert after["translations"][0]["repeated"]
+    assert after["translations"][0]["corrections"][0]["number"] == answer["number"]
+    assert after["state"] == answer["number"] == 2
+    again = post(ann, "/manual/confirm", source=source, translation=target)
+    assert again["number"] == answer["number"]
+    assert not again["new"]
+    post(ann, "/manual/corrections/2/undo")
+    wait_until(lambda: not post(ann, "/manual/translate", text=source)["rebuilding"])
+    assert translation(ann, source) == before
+
+
+def wait_until(done: Any) -> None:
+    for _ in range(200):
+        if done():
+            return
+        time.sleep(0.05)
+    raise AssertionError("nothing happened within ten seconds")
