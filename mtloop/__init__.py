@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mtloop.core.errors import InputError, MtloopError
     from mtloop.experiments.bandit import bandit
     from mtloop.experiments.compare import compare
+    from mtloop.experiments.opposites import opposites
     from mtloop.experiments.run import run
     from mtloop.experiments.score import score
     from mtloop.experiments.select import select
@@ -36,6 +37,7 @@ __all__ = [
     "bandit",
     "compare",
     "load",
+    "opposites",
     "run",
     "score",
     "select",
@@ -48,6 +50,7 @@ _MODULES = {
     "bandit": "experiments.bandit",
     "compare": "experiments.compare",
     "load": "translation.translator",
+    "opposites": "experiments.opposites",
     "run": "experiments.run",
     "score": "experiments.score",
     "select": "experiments.select",

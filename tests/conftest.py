@@ -14,10 +14,19 @@ from hypothesis import settings
 
 os.environ["OMP_NUM_THREADS"] = "1"  # tests run in parallel, and a forked child of a test must not wait for threads
 
-settings.register_profile("mtloop", deadline=None, derandomize=True)
+settings.register_profile("mtloop", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("mtloop")
 
+SLOW_PAGES = ("docs/how-to/python.md",)
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the examples of pages that take long: their doctests cannot carry a mark."""
+    for item in items:
+        if item.nodeid.startswith(SLOW_PAGES):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:
@@ -53,11 +62,16 @@ def unexpected_skips(config: pytest.Config) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def _denormals() -> Iterator[None]:
-    """Restore denormal numbers: a run in this process makes torch flush them to zero, and other tests need them."""
+def _torch_settings() -> Iterator[None]:
+    """Restore what a run in this process changes in torch: denormal numbers become zero, and threads become more.
+
+    Tests run in as many processes as there are cores. More threads there wait for each other, for minutes.
+    """
     yield
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_flush_denormal(False)
+    if torch := sys.modules.get("torch"):
+        torch.set_flush_denormal(False)
+        if torch.get_num_threads() > 1:
+            torch.set_num_threads(1)
 
 
 @pytest.fixture

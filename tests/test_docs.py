@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from _pytest.mark import ParameterSet
 from helpers.console import run_console
 from helpers.prose import FENCE, paragraphs, sentences
 
@@ -20,8 +21,18 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md")])
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+LONG = (
+    "adapt.md",
+    "first-learner.md",
+    "http-api.md",
+    "learn-from-rewards.md",
+    "translate-files.md",
+    "translate-with-a-server.md",
+    "tune.md",
+    "use-a-glossary.md",
+)
 MAX_SENTENCES = 4  # of a paragraph
-RESULTS = sorted(set(DOCS.glob("results/*.md")) - {DOCS / "results/index.md", DOCS / "results/benchmarks.md"})
+RESULTS = sorted(set(DOCS.glob("results/*.md")) - {DOCS / "results/index.md"})
 ORIGIN = {
     name: re.compile(rf"^\| *{name} *\|(.*)\|\s*$", re.M) for name in ("Date", "Commit", "Data", "Command", "Seed")
 }
@@ -55,7 +66,13 @@ def exit_code(command: str) -> int:
     return int(named[1]) if named else 0
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.name)
+def with_examples() -> list[ParameterSet]:
+    """The pages with examples. Those that train, or translate much, are slow."""
+    found = [page for page in PAGES if examples(page)]
+    return [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in LONG)) for page in found]
+
+
+@pytest.mark.parametrize("page", with_examples())
 def test_console_examples(page: Path, tmp_path: Path) -> None:
     for command, expected in examples(page):
         done = run_console(command, tmp_path)

@@ -63,7 +63,11 @@ def trees() -> dict[str, ast.Module]:
 def unix_names(tree: ast.Module) -> list[str]:
     """The functions, constants and modules that a module uses and Windows lacks."""
     found = []
+    optional = {id(node) for one in ast.walk(tree) if isinstance(one, ast.Try) for node in _optional_imports(one)}
+    optional |= {id(node) for one in ast.walk(tree) if isinstance(one, ast.If) for node in _not_on_windows(one)}
     for node in ast.walk(tree):
+        if id(node) in optional:
+            continue
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             found.append(f"{node.value.id}.{node.attr}")
         elif isinstance(node, ast.Import):
@@ -71,6 +75,21 @@ def unix_names(tree: ast.Module) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             found += [str(node.module), *(f"{node.module}.{name.name}" for name in node.names)]
     return [name for name in found if name in NOT_ON_WINDOWS | UNIX_MODULES]
+
+
+def _optional_imports(block: ast.Try) -> list[ast.stmt]:
+    """The imports of a block that also works without them."""
+    caught = [handler.type.id for handler in block.handlers if isinstance(handler.type, ast.Name)]
+    return (
+        [one for one in block.body if isinstance(one, ast.Import | ast.ImportFrom)] if "ImportError" in caught else []
+    )
+
+
+def _not_on_windows(block: ast.If) -> list[ast.AST]:
+    """Everything below `if sys.platform != "win32":`."""
+    if ast.unparse(block.test) != "sys.platform != 'win32'":
+        return []
+    return [node for one in block.body for node in ast.walk(one)]
 
 
 @pytest.mark.slow
@@ -105,6 +124,11 @@ def test_no_call_has_an_argument_that_windows_refuses() -> None:
 )
 def test_the_check_sees_what_windows_lacks(line: str, name: str) -> None:
     assert unix_names(ast.parse(line)) == [name]
+
+
+def test_an_import_that_may_fail_is_allowed() -> None:
+    assert unix_names(ast.parse("try:\n import resource\nexcept ImportError:\n resource = None")) == []
+    assert unix_names(ast.parse("try:\n import resource\nexcept OSError:\n pass")) == ["resource"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the names are those of Linux")

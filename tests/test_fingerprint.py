@@ -53,6 +53,7 @@ def test_every_setting_belongs_to_a_method(script: ModuleType) -> None:
 
 
 def test_metrics_and_policies_exist(script: ModuleType) -> None:
-    assert len(make_metrics(script.METRICS, MetricOptions(language="de"))) == len(script.METRICS)
+    options = MetricOptions(language="de", baseline=[])
+    assert len(make_metrics(script.METRICS, options)) == len(script.METRICS)
     for policy in script.POLICIES:
         assert make_policy(policy, ["a", "b", "c", "d"], horizon=10)

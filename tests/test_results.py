@@ -155,7 +155,9 @@ def test_the_commits_of_all_results_pages_are_in_this_repository() -> None:
         commit for cells in rows.values() for cell in cells for commit in re.findall(r"`([0-9a-f]{7,40})`", cell)
     }
     assert commits
-    assert [commit for commit in commits if git("cat-file", "-t", commit) != "commit"] == []
+    unknown = {commit for commit in commits if git("cat-file", "-t", commit) != "commit"}
+    assert unknown <= set(SCRIPT.squashed_commits())
+    assert [into for into in SCRIPT.squashed_commits().values() if git("cat-file", "-t", into) != "commit"] == []
 
 
 def git(*arguments: str) -> str:
@@ -164,6 +166,30 @@ def git(*arguments: str) -> str:
         return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True).stdout.strip()
     except OSError:
         return ""
+
+
+def test_a_page_of_opposites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package has the data, so the command reads no file; `copy-source` has no seed."""
+    command = "mtloop opposites --methods copy-source --part report --jobs 1"
+    text = SCRIPT.PageText(**TEXT, command=command, tables=["methods", "kinds"], picture="flips")
+    monkeypatch.setattr(SCRIPT, "OUT", tmp_path / "out")
+    SCRIPT.run("two", text, tmp_path, tmp_path)
+    in_checkout(tmp_path / "two.json")
+    SCRIPT.write("two", text, tmp_path)
+    page = (tmp_path / "two.md").read_text(encoding="utf-8")
+    for part in (
+        "| Data | Made up: `opposites.en-de.tsv`, 120 segments, part report, SHA-256 `",
+        f"| Command | `{command} --out two` |",
+        "| Seed | none |",
+        "| copy-source | 1 (0-5 %) | 0 (0-3 %) |",
+        "| copy-source | negation | 17 |",
+        "![Opposites that took over the lesson](two.png)",
+        "The kinds: negation, antonym, particle, number, name, direction, switch.",
+        "```sh\npython scripts/results_pages.py --run --only two\n```",
+    ):
+        assert part in page
+    assert "DATA" not in page
+    assert (tmp_path / "two.png").is_file()
 
 
 def test_every_results_page_is_in_the_list() -> None:

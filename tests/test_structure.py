@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -10,7 +11,8 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "mtloop"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "mtloop"
 # Modules that may have the same name, because their folder tells them apart.
 SHARED_MODULE_NAMES = {"store", "tables", "models", "registry"}
 # Where a library may be imported by name, as in `need("thot.translation", "smt")`. import-linter checks the rest.
@@ -132,3 +134,24 @@ def test_the_core_needs_only_the_standard_library_and_a_lock() -> None:
 def test_every_folder_says_what_is_in_it() -> None:
     silent = [path for path, tree in modules().items() if path.name == "__init__.py" and not ast.get_docstring(tree)]
     assert not silent
+
+
+def paths_in_table() -> Iterator[tuple[str, bool]]:
+    """The paths in the table of ARCHITECTURE.md, and whether each is there.
+
+    A path begins in the package or in the repository. It may also be in, or beside, a path before it in its row.
+    """
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.partition("## Where is what")[2].partition("\n## ")[0]
+    for row in re.findall(r"^\|.*\| (.+) \|$", table, re.MULTILINE):
+        folders = [PACKAGE, ROOT]
+        for name in re.findall(r"`([^` ]*[/.][^` ]*)`", row):
+            found = [path for folder in folders for path in folder.glob(name.rstrip("/"))]
+            folders += [folder for path in found[:1] for folder in (path, path.parent)]
+            yield name, bool(found)
+
+
+def test_the_paths_in_the_architecture_exist() -> None:
+    paths = list(paths_in_table())
+    assert not [name for name, is_there in paths if not is_there]
+    assert ("service/engines/", True) in paths

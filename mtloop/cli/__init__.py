@@ -18,6 +18,7 @@ from mtloop.core.log import log_to_stderr
 COMMANDS = {
     "run": "translate a stream and learn from each correction; an interrupted run can be resumed",
     "compare": "compare several learning methods on one stream: tables with significance, and a report",
+    "opposites": "teach a lesson, then translate its opposite: is the lesson known, and does it harm others?",
     "tune": "search for the best settings of a method on one part of a stream, and report on another part",
     "score": "score translations and traces: quality, speed of learning, significance",
     "report": "write one HTML file with learning curves, slopes, tables and all segments",
@@ -29,13 +30,15 @@ COMMANDS = {
     "work": "translate a file in the terminal; the engine learns from every confirmed translation",
     "model": "convert or inspect a model, or choose the tensors that method `fixed` updates",
     "train": "train a model from parallel text: Marian, or Thot (--engine smt)",
-    "serve": "serve shared tasks over HTTP: source sentences, a reward per translation, a leaderboard",
+    "serve": "serve projects that people translate and correct, and shared tasks, over HTTP",
+    "project": "create, list and delete projects of a server; import and export their corrections; statistics",
     "task": "create, stop and delete shared tasks, publish their results, export traces",
-    "participant": "add participants of shared tasks; create and revoke their API keys",
+    "participant": "add participants of shared tasks; create, renew and revoke their API keys",
+    "audit": "show what organisers did on a service: who, when and what",
     "join": "take part in a shared task of a service; an interrupted run can be resumed",
     "bandit": "compare methods that learn from rewards on one task: a table and figures like those of the 2017 paper",
     "learn-offline": "learn from logged rewards, and estimate the reward of the learned model",
-    "demo": "run every learning method on the demo document with the embedded model, and compare them",
+    "demo": "run seven methods on the demo document with the embedded model, and compare them",
 }
 
 RESUME_HINTS = dict.fromkeys(("compare", "tune", "bandit", "demo"), "run the same command again to resume")

@@ -23,11 +23,12 @@ def make_evaluation(
     scorer_timeout: float,
     lower_is_better: tuple[str, ...],
     slopes: bool = False,
+    collateral: bool = False,
     **options: Any,
 ) -> Evaluation:
     """Read the files and build the evaluation, from the values of `input_options`.
 
-    Scores are computed later. `slopes` adds the slopes of TER.
+    Scores are computed later. `slopes` adds the slopes of TER; without `names`, `collateral` adds its metrics.
     """
     from mtloop.experiments.measures import Measures, evaluate_files
     from mtloop.experiments.systems import SystemFiles
@@ -35,7 +36,8 @@ def make_evaluation(
     files = {name: options.pop(name) for name in FILES}
     learned = _learned_scores(scores, scorers, scorer_timeout, lower_is_better)
     metrics = None if names is None else list_names(names, "metric")
-    measures = Measures(names=metrics, learned=learned, slopes=slopes, **options)
+    harm = collateral and names is None
+    measures = Measures(names=metrics, learned=learned, slopes=slopes, collateral=harm, **options)
     languages = {name: options[name] for name in ("source_language", "language")}
     return evaluate_files(SystemFiles(**files, **languages), measures)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from mtloop.core.errors import InputError
+
+if TYPE_CHECKING:
+    from mtloop.translation.fill_files import EngineChoice
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
@@ -151,6 +154,7 @@ _MEASURES = (
     ),
     click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the resampling."),
 )
+_WHICH = "if a file has several, or names none.  [default: that of the file, then that of the model]"
 _LESSONS = (
     click.option(
         "--learn",
@@ -159,9 +163,24 @@ _LESSONS = (
         type=COUNT,
         help="Maximum number of translated units to learn first, the most similar to those to translate.",
     ),
+    click.option(
+        "--learn-from",
+        multiple=True,
+        type=PATH,
+        metavar="FILE",
+        help="Another translated file to learn from first, such as a translation memory (TMX). Repeat for more files.",
+    ),
     click.option("--no-learn", is_flag=True, help="Learn nothing first."),
-    click.option("--template", type=PATH, help="File with the source texts, for JSON, Android and .properties files."),
+    click.option(
+        "--template",
+        type=PATH,
+        help="Source texts, for JSON, Android, .properties and text files: a file; for a folder, also a folder.",
+    ),
     click.option("--columns", default="", metavar="source=A,target=B", help="Column names of a table."),
+)
+_FILE_LANGUAGES = (
+    click.option("--source-lang", metavar="CODE", help=f"Source language, {_WHICH}"),
+    click.option("--target-lang", "--lang", "target_lang", metavar="CODE", help=f"Target language, {_WHICH}"),
 )
 _ENGINE = (
     click.option(
@@ -198,7 +217,42 @@ def stream_options(command: F) -> F:
 
 def file_options(command: F) -> F:
     """Add the options of a command that translates files: what is learned first, the languages and the engine."""
-    return _add(command, _LESSONS + _LANGUAGES + _ENGINE)
+    return _add(command, _LESSONS + _FILE_LANGUAGES + _ENGINE)
+
+
+def check_learning(
+    context: click.Context, *, no_learn: bool, learn: int, learn_from: tuple[Path, ...], **_: Any
+) -> None:
+    """Raise InputError if the options of `file_options` contradict each other about what is learned first."""
+    if no_learn and is_given(context, "learn"):
+        raise InputError("give --learn or --no-learn, not both")
+    if learn_from and (no_learn or not learn):
+        raise InputError(f"give --learn-from or {'--no-learn' if no_learn else '--learn 0'}, not both")
+
+
+def engine_choice(
+    *,
+    learns: bool,
+    model: str | None,
+    method: str | None,
+    delta: Path | None,
+    pairs: tuple[str, ...],
+    threads: int,
+    glossary: Path | None,
+    beam_size: int | None = None,
+    **_: Any,
+) -> EngineChoice:
+    """Return the engine that the options of `file_options` choose. `learns`: whether it is taught something."""
+    from mtloop.smt.card import CARD_FILE
+    from mtloop.translation.fill_files import EngineChoice
+
+    statistical = model is not None and (Path(model) / CARD_FILE).is_file()
+    if statistical and (delta or beam_size):
+        raise InputError("--delta and --beam-size apply to Marian models, not to statistical models", path=model)
+    if method is None and not learns and not delta:
+        method = "smt-baseline" if statistical else "baseline"
+    settings: dict[str, Any] = {**parse_settings(pairs), **({"beam_size": beam_size} if beam_size else {})}
+    return EngineChoice(model or "", method or "", settings, str(delta or ""), threads, str(glossary or ""))
 
 
 def language_options(command: F) -> F:

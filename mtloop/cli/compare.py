@@ -42,8 +42,8 @@ Run the same command again to resume after an interruption.
 @click.option(
     "--metrics",
     metavar="A,B,...",
-    help="Metrics to compute.  [default: bleu,sbleu,ter,r0,r1,r01,rer,slope-ca; without r* and rer for languages "
-    "without spaces, unless --spm is given]",
+    help="Metrics to compute.  [default: bleu,sbleu,ter,r0,r1,r01,rer,slope-ca,near-better,near-worse,flips; without "
+    "r* and rer for languages without spaces, unless --spm is given]",
 )
 @click.option("--tokenize", metavar="NAME", help="Tokeniser of sacreBLEU.  [default: that of the language]")
 @click.option("--spm", type=PATH, help="SentencePiece model. Recall then counts subwords, without a stop list.")

@@ -22,7 +22,7 @@ Examples:
 )
 @click.option("--recorded", is_flag=True, help="Score recorded outputs of two methods instead of running the model.")
 def command(out: Path, recorded: bool) -> None:
-    """Translate the demo document, a software manual, with every learning method, and compare the methods."""
+    """Translate the demo document, a software manual, with seven methods, and compare them."""
     from mtloop.experiments.demo import demo
 
     result = demo(out, recorded=recorded)

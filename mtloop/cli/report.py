@@ -16,11 +16,12 @@ EPILOG = """
 \b
 Examples:
   mtloop report run.jsonl --baseline base.jsonl --lang de --out report.html
-  mtloop report --ref ref.txt --src src.txt --hyp adapting.txt --baseline static.txt --lang de --out report.html
+  mtloop report --ref ref.txt --src src.txt --hyp learner.txt --baseline baseline.txt --lang de --out report.html
   mtloop report --data postedits.tsv --lang de --pictures both --out report.html
   mtloop report --data postedits.tsv --lang de --scores comet=comet.json --out report.html
 \b
 The page works without a network. It always contains slopes; --metrics can select others, such as slope-ca-bleu.
+With --baseline and the source text, it lists the segments that learning harmed, unless --metrics leaves them out.
 Pictures are written to the folder report_files beside report.html.
 """
 PICTURES = {"png": ("png",), "svg": ("svg",), "both": ("png", "svg"), "none": ()}
@@ -40,7 +41,7 @@ def command(context: click.Context, /, out: Path, pictures: str, title: str | No
 
     formats, arguments = PICTURES[pictures], command_line(context)
     check(out, formats)
-    evaluation = make_evaluation(slopes=True, **inputs)
+    evaluation = make_evaluation(slopes=True, collateral=True, **inputs)
     for path in write_report(evaluation, out, pictures=formats, title=title, command=arguments, progress=_progress):
         click.echo(path)
 

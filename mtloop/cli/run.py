@@ -20,6 +20,7 @@ Examples:
   mtloop run --config experiment.toml --out run.jsonl
   mtloop run --data manual.tsv --method smt-adapting --model smt-model --shuffle 1 --out smt.jsonl
   mtloop run --data manual.tsv --method mine.py:Engine --out mine.jsonl      (your own engine)
+  mtloop run --data manual.tsv --method http://localhost:8017/manual --out server.jsonl   (a project; key: MTLOOP_KEY)
 \b
 `mtloop methods` lists the methods, `mtloop methods NAME` the settings of one.
 """
@@ -30,7 +31,7 @@ Examples:
 @click.option(
     "--method",
     help="Learning method: baseline, full, memory, lasso, smt-adapting ..., or your own: file.py:Class, module:Class, "
-    f"exec:COMMAND.  [default: {DEFAULT_METHOD}]",
+    f"exec:COMMAND, or a project of a server: http://HOST/PROJECT.  [default: {DEFAULT_METHOD}]",
 )
 @click.option(
     "--delta", type=PATH, help="Start from this delta: a file, or RUN.state. The default of --method is its method."

@@ -20,6 +20,7 @@ Examples:
   mtloop score --ref ref.txt --hyp system.txt --lang de
   mtloop score --ref ref.txt --hyp a.txt --hyp b.txt --baseline a.txt --metrics bleu,ter,r1,slope-ca --lang de
   mtloop score run.jsonl --baseline base.jsonl --lang de --format json
+  mtloop score run.jsonl --baseline base.jsonl --lang de --metrics ter,near-better,near-worse,flips
   mtloop score --data postedits.tsv --lang de        (columns source, mt, post_edit)
   mtloop score --ref ref.txt --hyp system.txt --lang ja          (MeCab's words; needs mtloop[ja])
   mtloop score --ref ref.txt --src src.txt --hyp system.txt --scorer comet='comet-env/bin/python scorer.py'
@@ -28,6 +29,9 @@ Metrics:
   quality      bleu chrf ter (sacreBLEU's, with its signature) sbleu wmt17
   learning     r0 r1 r01 r2 ...: recall of words at their first, second, ... occurrence;
                rer: share of corrected words that are wrong again later
+  collateral   near-better near-worse flips lost-changes (with --baseline and the source text): segments that differ by
+               a word or two from an earlier one; flips: the earlier one's translation is taken over; lost-changes: the
+               changed words left no trace in the output
   slope        slope-u slope-ca (of TER), slope-ca-bleu ...: 100 means no learning, less than 100 means learning
   effort       hter ksmr wpa
   bandit       reward regret (with --oracle)

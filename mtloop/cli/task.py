@@ -63,21 +63,33 @@ def command() -> None:
 )
 @click.option("--held-out-source", type=PATH, help="Source text of a separate held-out block.")
 @click.option("--held-out-reference", type=PATH, help="References of --held-out-source.")
-@click.option("--oracle", type=PATH, help="Trace or text file of a system trained on the references, for the regret.")
+@click.option(
+    "--oracle",
+    type=PATH,
+    help="Trace or text file of a system trained on the references, for the regret. Its translations are in this "
+    "order: the data, then the separate held-out block, each sentence once.",
+)
 @click.option("--samples", type=COUNT, help="Number of sentences per pass.  [default: all]")
 @click.option("--required-samples", type=COUNT, help="Number of sentences a run needs to be ranked.  [default: all]")
 @click.option(
     "--max-passes",
     type=COUNT,
-    help="Maximum number of passes per run; 0: no limit.  [default: mock 0, dev 5, training 1]",
+    help="Maximum number of passes per run; 0: no limit.  [default: mock 10, dev 5, training 1]",
 )
 @click.option(
     "--max-runs",
     type=COUNT,
-    help="Maximum number of runs per participant; 0: no limit.  [default: mock and dev 100, training 1]",
+    help="Maximum number of runs per participant; 0: no limit.  [default: mock and dev 20, training 1]",
 )
 @click.option(
     "--max-characters", type=POSITIVE, help="Maximum number of characters of a translation.  [default: 10000]"
+)
+@click.option(
+    "--allow-overlap",
+    is_flag=True,
+    default=None,
+    help="Create the task even if it has sentences of another task. Participants may learn references of the one "
+    "through the other.",
 )
 @database_options
 def create(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._options import PATH, POSITIVE, file_options, is_given, parse_settings
+from mtloop.cli._options import PATH, POSITIVE, check_learning, engine_choice, file_options, is_given
+from mtloop.cli._project import project_options, with_project
 from mtloop.core.errors import InputError
 from mtloop.core.log import logger
 
 if TYPE_CHECKING:
-    from mtloop.translation.fill_files import EngineChoice
     from mtloop.translation.fill_report import FillReport
 
 EPILOG = """
@@ -23,12 +23,17 @@ Examples:
   mtloop translate manual.xlf --out manual.de.xlf --only fuzzy
   mtloop translate locale/de --out filled --dry-run                 (a folder keeps its tree)
   mtloop translate de.json --template en.json --out de.json
+  mtloop translate de.po --out de.po --learn-from memory.tmx
   mtloop translate manual.en.txt --out manual.de.txt
   mtloop translate --delta full.state < manual.en.txt > manual.de.txt
+  mtloop translate de.po --out de.po --project http://localhost:8017/manual --key-file key.txt
 \b
 If it is killed, run the same command again: it goes on. Its state is in OUT.mtloop until it has finished.
+\b
+With --project, what is translated in FILES is confirmed in the project only with --learn N or --learn-from.
 """
-FILE_OPTIONS = ("out", "template", "columns", "learn", "no_learn", "only", "approve", "dry_run", "jobs", "save_delta")
+LEARNING_OPTIONS = ("learn", "learn_from", "no_learn", "save_delta")
+FILE_OPTIONS = ("out", "template", "columns", "only", "approve", "dry_run", "jobs", *LEARNING_OPTIONS)
 
 
 @click.command(epilog=EPILOG)
@@ -39,13 +44,15 @@ FILE_OPTIONS = ("out", "template", "columns", "learn", "no_learn", "only", "appr
     type=click.Choice(["untranslated", "fuzzy", "all"]),
     default="untranslated",
     show_default=True,
-    help="Units to fill in: those without a translation; also those marked for review; all.",
+    help="Units to fill in. untranslated: those without a translation. fuzzy: untranslated ones, and those marked for "
+    "review. all: every unit.",
 )
 @click.option(
     "--approve", is_flag=True, help="Do not mark filled units for review, except repaired ones and failed checks."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be filled, learned and skipped. Nothing is written.")
 @file_options
+@project_options
 @click.option("--save-delta", type=PATH, help="File to which the learned delta is written.")
 @click.option("--beam-size", type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy.  [default: 1]")
 @click.option("--jobs", default=1, show_default=True, type=POSITIVE, help="Number of files to fill in at a time.")
@@ -56,8 +63,11 @@ def command(context: click.Context, /, files: tuple[Path, ...], jobs: int, dry_r
     FILES are PO, XLIFF, Qt TS, TMX, TSV, CSV, JSON, Android, .properties and text files, or folders of them. What is
     translated already is learned first and stays byte for byte. What is filled is checked and marked for review.
     """
+    check_learning(context, **options)
     if not files:
         _check_no_file_options(context)
+    options = with_project(context, **options)
+    if not files:
         _translate_standard_input(**options)
     elif dry_run:
         _show_plan(files, **options)
@@ -72,11 +82,13 @@ def _check_no_file_options(context: click.Context) -> None:
 
 
 def _translate_standard_input(**options: Any) -> None:
-    from mtloop.translation.line_by_line import plain_lines
+    from mtloop.translation.line_by_line import check_input_languages, plain_lines
 
-    translator = _engine(learns=False, **options).load()
-    for line in plain_lines(sys.stdin.buffer):
-        click.echo(translator.translate(line))
+    engine = engine_choice(learns=False, **options)
+    check_input_languages(options["source_lang"], options["target_lang"], engine.languages())
+    with engine.load() as translator:
+        for line in plain_lines(sys.stdin.buffer):
+            click.echo(translator.translate(line))
 
 
 def _show_plan(files: tuple[Path, ...], **options: Any) -> None:
@@ -113,6 +125,7 @@ def _arguments(
     *,
     template: Path | None,
     learn: int,
+    learn_from: tuple[Path, ...],
     no_learn: bool,
     only: str,
     approve: bool,
@@ -127,28 +140,5 @@ def _arguments(
 
     learn = 0 if no_learn else learn
     fill = FillOptions(Only(only), approve, parse_columns(columns), source_lang, target_lang)
-    return {"engine": _engine(learns=learn > 0, **options), "options": fill, "template": template, "learn": learn}
-
-
-def _engine(
-    *,
-    learns: bool,
-    model: str | None,
-    method: str | None,
-    delta: Path | None,
-    pairs: tuple[str, ...],
-    beam_size: int | None,
-    threads: int,
-    glossary: Path | None,
-    **_: Any,
-) -> EngineChoice:
-    from mtloop.smt.card import CARD_FILE
-    from mtloop.translation.fill_files import EngineChoice
-
-    statistical = model is not None and (Path(model) / CARD_FILE).is_file()
-    if statistical and (delta or beam_size):
-        raise InputError("--delta and --beam-size apply to Marian models, not to statistical models", path=model)
-    if method is None and not learns and not delta:
-        method = "smt-baseline" if statistical else "baseline"
-    settings: dict[str, Any] = {**parse_settings(pairs), **({"beam_size": beam_size} if beam_size else {})}
-    return EngineChoice(model or "", method or "", settings, str(delta or ""), threads, str(glossary or ""))
+    engine = engine_choice(learns=learn > 0, **options)
+    return {"engine": engine, "options": fill, "template": template, "learn": learn, "learn_from": learn_from}

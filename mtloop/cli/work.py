@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mtloop.cli._options import PATH, file_options, parse_settings
+from mtloop.cli._options import PATH, check_learning, engine_choice, file_options
+from mtloop.cli._project import project_options, with_project
 from mtloop.core.errors import InputError
 from mtloop.core.extras import need_extras
 from mtloop.core.plural import pluralise
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-    from mtloop.translation.fill_files import EngineChoice
+    from mtloop.data.formats.filling import FileUnit
     from mtloop.translation.work_session import WorkSession
 
 EPILOG = """
@@ -31,8 +32,14 @@ Examples:
   mtloop work de.po
   mtloop work manual.xlf --only untranslated --method memory
   mtloop work de.json --template en.json
+  mtloop work de.po --learn-from memory.tmx
+  mtloop work manual.de.txt --template manual.en.txt
+  mtloop work de.po --project http://localhost:8017/manual --key-file key.txt
 \b
 Leave at any time and run the same command again: it goes on where you left. Its trace is in FILE.work.mtloop.
+\b
+With --project, every confirmation and every undo goes to the project. What is translated in FILE already is confirmed
+there only with --learn N or --learn-from.
 """
 LABELS = {"document": "in", "msgctxt": "context", "note": "note", "plural": "plural", "quantity": "quantity"}
 PROMPT = "  target  "
@@ -87,17 +94,23 @@ COMMANDS |= {"?": Action.HELP, "/quit": Action.LEAVE}
     type=click.Choice(["untranslated", "fuzzy", "all"]),
     default="fuzzy",
     show_default=True,
-    help="Units to translate: those without a translation; also those marked for review; all.",
+    help="Units to translate. untranslated: those without a translation. fuzzy: untranslated ones, and those marked "
+    "for review. all: every unit.",
 )
 @file_options
-def command(file: Path, **options: Any) -> None:
+@project_options
+@click.pass_context
+def command(context: click.Context, /, file: Path, **options: Any) -> None:
     """Translate FILE in the terminal. The engine learns from every translation that you confirm.
 
-    FILE is a PO, XLIFF, Qt TS, TMX, TSV, CSV, JSON, Android or .properties file. The translation that the engine
-    suggests is in an editable line, and Enter confirms it. It is in FILE before the next suggestion is shown.
+    FILE is a PO, XLIFF, Qt TS, TMX, TSV, CSV, JSON, Android or .properties file, or a text file with --template. The
+    translation that the engine suggests is in an editable line, and Enter confirms it. It is in FILE before the next
+    suggestion is shown.
     """
     need_extras("work")
-    check_terminal(file)
+    check_learning(context, **options)
+    check_terminal(file, options["template"])
+    options = with_project(context, **options)
     with open_session(file, **options) as session:
         start(session)
         if session.left:
@@ -105,9 +118,13 @@ def command(file: Path, **options: Any) -> None:
             close(session)
 
 
-def check_terminal(file: Path) -> None:
+def check_terminal(file: Path, template: Path | None) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InputError(f"work needs a terminal; without one: mtloop translate {file} --out {file}")
+        from mtloop.translation.work_session import is_own_source
+
+        source = f" --template {template}" if template else ""
+        out = file.with_name("NEW.txt") if is_own_source(file, template) else file
+        raise InputError(f"work needs a terminal; without one: mtloop translate {file}{source} --out {out}")
 
 
 def open_session(
@@ -115,6 +132,7 @@ def open_session(
     *,
     only: str,
     learn: int,
+    learn_from: tuple[Path, ...],
     no_learn: bool,
     template: Path | None,
     columns: str,
@@ -127,23 +145,8 @@ def open_session(
     from mtloop.translation.work_session import WorkOptions, WorkSession
 
     fill = FillOptions(Only(only), True, parse_columns(columns), source_lang, target_lang)
-    options = WorkOptions(file, template, fill, 0 if no_learn else learn)
-    return WorkSession(options, _engine(**engine), show_progress)
-
-
-def _engine(
-    *,
-    model: str | None,
-    method: str | None,
-    pairs: tuple[str, ...],
-    delta: Path | None,
-    glossary: Path | None,
-    threads: int,
-) -> EngineChoice:
-    from mtloop.translation.fill_files import EngineChoice
-
-    settings = parse_settings(pairs)
-    return EngineChoice(model or "", method or "", settings, str(delta or ""), threads, str(glossary or ""))
+    options = WorkOptions(file, template, fill, 0 if no_learn else learn, learn_from)
+    return WorkSession(options, engine_choice(learns=True, **engine), show_progress)
 
 
 def show_progress(task: str, done: int, total: int) -> None:
@@ -175,7 +178,7 @@ def close(session: WorkSession) -> None:
         return
     for line in effort.lines() if effort else ():
         click.echo(line)
-    if effort:
+    if session.steps:
         click.echo(f"the trace: {session.folder / 'trace.jsonl'}")
 
 
@@ -239,7 +242,7 @@ class WorkScreen:
         return True
 
     def confirm(self, text: str) -> bool:
-        session, before = self.session, self.session.position
+        session, before, unit = self.session, self.session.position, self.session.unit
         if not session.left and text == session.text:
             return False
         if self.is_refused(text):
@@ -247,10 +250,11 @@ class WorkScreen:
         try:
             correction = session.confirm(text, self._keys.get(before, 0))
         except InputError as error:
+            if text.strip() and (session.must_end or session.text != text):
+                click.echo(field("typed", text))  # the line will not show it
             if session.must_end:
                 raise
-            click.echo(f"  {visible(str(error))}")
-            session.leave_draft(text)
+            self.show_error(error, unit)
             return True
         self._keys.pop(before, None)
         if correction is not None and not correction:
@@ -279,13 +283,20 @@ class WorkScreen:
     def move(self, moved: bool, problem: str) -> None:
         self.show_unit() if moved else click.echo(f"  {problem}")
 
+    def show_error(self, error: InputError, unit: FileUnit) -> None:
+        """Show an error, and the unit if it is another one than before."""
+        click.echo(f"  {visible(str(error))}")
+        if self.session.unit != unit:
+            self.show_unit()
+
     def undo(self) -> None:
+        unit = self.session.unit
         try:
             undone = self.session.undo()
         except InputError as error:
             if self.session.must_end:
                 raise
-            click.echo(f"  {visible(str(error))}")
+            self.show_error(error, unit)
             return
         click.echo("  the last confirmation was undone" if undone else "  there is nothing to undo")
         if undone:

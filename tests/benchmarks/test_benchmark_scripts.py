@@ -10,29 +10,52 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from helpers.tiers import slow
 from helpers.tiny_marian import write_tiny
 
 from mtloop.nmt.engine.weights import Weights
 from mtloop.nmt.scopes.dense import Dense
+from mtloop.service.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py") if path.name != "run_all.py")
 NUMBER = r" +-?\d+(\.\d+)?"
+# Even the small run of these takes a while.
+SLOW = (
+    "attacks.py",
+    "glossary.py",
+    "projects.py",
+    "propose_many.py",
+    "service.py",
+    "workbench.py",
+)
 # What each script prints: a pattern, and how often it occurs.
 PRINTED = {
+    "attacks.py": (r"^\w+ +\S.{45}.{40}(?!not measured)\S", 30),
     "baselines.py": (rf"^\S.*{NUMBER} of the variance removed, 95 % interval{NUMBER} to{NUMBER}", 3),
+    "cost.py": (
+        rf"^(decode, batch \d|step) +(plain|mtloop|lora).* a (token|segment)  ratio{NUMBER}|^ +\d{NUMBER}$",
+        2 * 3 + 1 + 2 * 3 + 2,  # two batches; plain; lora and lora+memory+copy in three precisions; two sizes
+    ),
     "curves.py": (rf"^ +(bleu|chrf|ter) .* ratio{NUMBER}$|^ +\w+ .*{NUMBER} corpus scores", 8),
     "glossary.py": (rf"^(of these hit|with(out | ).*){NUMBER}", 3),
+    "held_out_timing.py": (rf"^(refused|accepted|first) +AUC{NUMBER}   by chance{NUMBER} to{NUMBER} ", 3),
     "memory.py": (rf"^{NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
     "online_step.py": (rf"^ +(decode|learn|step)  plain.* ratio{NUMBER}$|fast takes{NUMBER} x", 4),
-    "pieces.py": (rf"^\| \d+ to \d+ \| \d+ \| \d+ \|{NUMBER} \|{NUMBER} \|{NUMBER} \|$", 6),
+    "projects.py": (
+        rf"^(translate|confirm|cold project) +p\d+ of .* ratio{NUMBER}|^(snapshot|engine){NUMBER} MB|^growth{NUMBER} of"
+        rf"|^[a-z+-]+{NUMBER}$",
+        20,
+    ),
     "propose_many.py": (rf"^many at a time .* s   ratio{NUMBER}$|^translations that differ: \d of 6 ", 2),
+    "protected_text.py": (rf"^(lost, doubled or broken|put back by rule|BLEU of .* units) {NUMBER}$", 3),
     "selection.py": (rf" ratio{NUMBER}$", 2),
     "selection_quality.py": (rf"^gap{NUMBER} points: stopped \d/2, of these wrong \d$", 3),
     "service.py": (rf"^(no-op|sqlite){NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
     "smt.py": (rf"^ +\d+{NUMBER}{NUMBER}{NUMBER}{NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
-    "steps.py": (rf"{NUMBER} ms per step,{NUMBER} of full$", 13),
+    "steps.py": (rf"{NUMBER} ms per step,{NUMBER} of full$", 14),
     "ter.py": (rf"^synthetic: .* ratio{NUMBER}$", 1),
+    "workbench.py": (rf"^(opening|confirming) .* ratio{NUMBER}$", 2),
 }
 
 
@@ -48,7 +71,7 @@ def _process_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [slow(name) if name in SLOW else name for name in SCRIPTS])
 def test_script_runs_small_and_prints_its_numbers(
     load_benchmark: Callable[[str], ModuleType], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -58,6 +81,26 @@ def test_script_runs_small_and_prints_its_numbers(
     printed = capsys.readouterr().out
     assert len(re.findall(pattern, printed, re.MULTILINE)) == count, printed
     assert not re.search(r"\b(nan|inf)\b", printed), printed
+
+
+@pytest.mark.parametrize("size", ["SMALL", "FULL"])
+def test_the_titles_of_attacks_have_the_sizes_that_are_run(
+    load_benchmark: Callable[[str], ModuleType], size: str
+) -> None:
+    script = load_benchmark("attacks.py")
+    sizes = getattr(script, size)
+    titles = {attack.name: attack.title.format(sizes=sizes, dots=0) for attack in script.ATTACKS}
+    assert titles["1a"].startswith(f"{sizes.header_lines:,} header lines")
+    assert titles["9"].startswith(f"{sizes.stored_passes:,} passes")
+    assert all(
+        len(title) < 46 and len(attack.before) < 40
+        for attack, title in zip(script.ATTACKS, titles.values(), strict=True)
+    )
+
+
+def test_guesses_meet_the_default_limits(load_benchmark: Callable[[str], ModuleType]) -> None:
+    limits = load_benchmark("attacks.py").LIMITED
+    assert limits == {"rate": Settings().rate, "quota": Settings().quota}
 
 
 def test_no_pattern_without_a_script() -> None:
@@ -98,6 +141,11 @@ def test_online_step_notices_lost_updates(
         ("effort", rf"^(ewaf|race): to settle{NUMBER} \(95 % interval{NUMBER} to{NUMBER}\)", 2),
         ("ewaf", r": two or more in \d of 2 shuffles, with ties \d$", 5 * 3 + 3 * 2),
         ("pairing", r": -?\d+% \(mean over pairs of systems\)$", 8),
+        (
+            "bounds",
+            r"^\| [^|]+ \| (anytime|posterior-[\d.]+|chosen) \| \d+/\d+ \| \d+/\d+ \| .* \d+\.\d% \|",
+            8 * 5 + 5 + 8 + 1,
+        ),
     ],
 )
 def test_selection_quality_on_human_scores(
@@ -138,3 +186,20 @@ def write_lines(path: Path, *lines: str) -> None:
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "wt", encoding="utf-8") as file:
         file.write("\n".join([*lines, ""]))
+
+
+def test_selection_quality_on_made_scores(
+    load_benchmark: Callable[[str], ModuleType], capsys: pytest.CaptureFixture[str]
+) -> None:
+    load_benchmark("selection_quality.py").main(["made", "--small", "--shares", "0.4"])
+    printed = capsys.readouterr().out
+    assert len(re.findall(r"^\| .* \| (anytime|posterior-0.4) \| \d/2 \| \d/\d \|", printed, re.MULTILINE)) == 6
+
+
+def test_the_share_for_a_test_set_is_chosen_on_the_others(load_benchmark: Callable[[str], ModuleType]) -> None:
+    script = load_benchmark("selection_quality.py")
+    read = {"anytime": 0.4, "low": 0.3, "high": 0.2}
+    found = {bound: {name: script.Stops(20, 20, 20, share) for name in "abc"} for bound, share in read.items()}
+    found["high"]["a"] = script.Stops(20, 20, 15, 0.2)
+    chosen = {name: script._chosen_by_others(found, name) for name in "abc"}
+    assert chosen == {"a": "high", "b": "low", "c": "low"}

@@ -1,7 +1,8 @@
-"""The page of results: machine, date and commit, and the command and output of every run."""
+"""The page of results: date, commit, data, versions and machine, and the command and output of every run."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -27,6 +28,11 @@ def test_small_runs_give_a_page(tmp_path: Path) -> None:
     assert re.search(r"^\| Date \| \d{4}-\d\d-\d\d \|$", text, re.MULTILINE)
     commit = checked_out_commit(FOLDER.parent / "mtloop")
     assert f"| Commit | {f'`{commit}`' if commit else 'unknown'} |\n" in text
+    data = r"^\| Data \| the demo document `manual\.en-de\.tsv`, SHA-256 `[0-9a-f]{16}`; "
+    assert re.search(data, text, re.MULTILINE)
+    assert re.search(r"^\| Versions \| mtloop \S+, Python 3\S+, .*torch \d", text, re.MULTILINE)
+    assert f"| Command | `python benchmarks/{RUNNER} --small --only ter,selection --out page.md` |\n" in text
+    assert "| Seed | " in text
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["ter.py", "selection.py"]
     assert "```sh\npython benchmarks/ter.py --small\n```" in text
     assert re.search(r"```text\nsynthetic: 20 segments.* ratio \d", text)
@@ -72,7 +78,7 @@ def test_failing_script_writes_no_page(
     ("arguments", "message"),
     [
         (["--small"], "--small needs --out"),
-        (["--only", "speed"], "no benchmark 'speed.py'; there are baselines.py"),
+        (["--only", "speed"], "no benchmark 'speed.py'; there are attacks.py"),
         (["--data", "missing.tsv"], "missing.tsv does not exist"),
     ],
 )
@@ -82,3 +88,48 @@ def test_wrong_options_end_with_one_line(
     with pytest.raises(SystemExit, match="2"):
         load_benchmark(RUNNER).main(arguments)
     assert message in capsys.readouterr().err
+
+
+def test_files_and_folders_have_their_digest(load_benchmark: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    (data := tmp_path / "help.tsv").write_bytes(b"abc")
+    (human := tmp_path / "human" / "wmt20").mkdir(parents=True)
+    (human / "scores.csv").write_bytes(b"abc")
+    file, folder, *_ = load_benchmark(RUNNER).data_cells(data, human.parent)
+    digest = hashlib.sha256(b"abc").hexdigest()
+    listed = hashlib.sha256(f"{digest}  wmt20/scores.csv\n".encode()).hexdigest()
+    assert file == f"`help.tsv`, SHA-256 `{digest[:16]}`"
+    assert folder == f"`human` (1 file), SHA-256 of what `sha256sum` prints for them `{listed[:16]}`"
+
+
+def test_a_page_of_a_script_that_is_gone(load_benchmark: Callable[[str], ModuleType]) -> None:
+    runner = load_benchmark(RUNNER)
+    page = list(runner.page_lines([], [runner.Finished(runner.Run("gone.py"), 1.0, "a\n```\nb\n")]))
+    assert page[page.index("## gone.py") :][:4] == ["## gone.py", "", "```sh", "python benchmarks/gone.py"]
+    assert 'a\n"""\nb' in page
+
+
+def test_other_sections_stay_with_their_date_and_commit(load_benchmark: Callable[[str], ModuleType]) -> None:
+    runner = load_benchmark(RUNNER)
+
+    def page(date: str, *scripts: str) -> str:
+        origin = ["| | |", "|---|---|", f"| Date | {date} |", f"| Commit | `{date[-2:]}` |"]
+        runs = [runner.Finished(runner.Run(name), 2.0, f"{name} of {date}") for name in scripts]
+        return "\n".join(runner.page_lines(origin, runs))
+
+    both = runner.merged(page("2026-01-01", "smt.py", "ter.py"), page("2026-02-02", "curves.py", "ter.py"))
+    assert re.findall(r"^## (.*)$", both, re.MULTILINE) == ["curves.py", "smt.py", "ter.py"]
+    assert re.findall(r"\| Date \| (.*) \|", both) == ["2026-02-02"]
+    assert "This run took 2 s, on 2026-01-01 at commit `01`.\n\n```text\nsmt.py of 2026-01-01" in both
+    assert "This run took 2 s.\n\n```text\nter.py of 2026-02-02" in both
+    third = runner.merged(both, page("2026-03-03", "curves.py"))
+    assert third.count("on 2026-01-01 at commit `01`") == 1
+    assert third.count("on 2026-02-02 at commit `02`") == 1
+
+
+def test_a_page_of_its_own_has_a_title(load_benchmark: Callable[[str], ModuleType]) -> None:
+    runner = load_benchmark(RUNNER)
+    one = runner.Finished(runner.Run("ter.py"), 1.0, "ratio 2")
+    assert next(runner.page_lines([], [one])) == "# Benchmarks"
+    lines = list(runner.page_lines([], [one], runner.parse(["--title", "A server"]).title))
+    assert lines[0] == "# A server"
+    assert "`benchmarks/run_all.py` wrote this page. Times and ratios hold for this machine." in lines

@@ -60,6 +60,7 @@ def test_all_methods_in_one_table_and_the_papers_figures(mtloop: Mtloop, data: P
     assert "stream_length" not in Trace.read(out / "baseline.jsonl").header.config["settings"]  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_an_interrupted_comparison_resumes_in_other_processes(mtloop: Mtloop, data: Path, model: Path) -> None:
     out = data.parent / "out"
     arguments = ("bandit", "--task", data, "--methods", "copy-source,nmt-el-cv", "--model", model, "--out", out)
@@ -127,6 +128,7 @@ def test_regret_against_a_trace(mtloop: Mtloop, data: Path) -> None:
     assert origin.trace_commits == {}
 
 
+@pytest.mark.slow
 def test_regret_against_a_trained_oracle(mtloop: Mtloop, data: Path, model: Path) -> None:
     out = data.parent / "out"
     settings = ("--set", "nmt-oracle:learning_rate=0.05", "--set", "epochs=10")
@@ -219,6 +221,7 @@ def test_a_learner_writes_the_same_trace_locally_and_on_a_service(data: Path, mo
     assert list(map(essence, served)) == list(map(essence, at_home))
 
 
+@pytest.mark.slow
 def test_methods_as_participants_of_a_service(mtloop: Mtloop, data: Path) -> None:
     folder, key = data.parent / "served", data.parent / "key.txt"
     assert mtloop("task", "create", "tiny", "--kind", "mock", "--data", data, "--folder", folder).code == 0

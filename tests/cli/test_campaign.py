@@ -49,18 +49,21 @@ def test_no_rating_is_lost_when_rate_is_killed(mtloop: Callable[..., CommandResu
     trace = folder / "ratings" / "kim.jsonl"
     with trace.open("ab") as file:
         file.write(b'{"kind":"step","index":3,"prop')  # a line that was only partly written
-    assert "after 4 ratings" in rate(mtloop, folder, "70\nq\n")
+    assert "you have rated 4 translations" in rate(mtloop, folder, "70\nq\n")
     exported = mtloop("campaign", "export", folder).out.splitlines()
     assert [line.split("\t")[3] for line in exported] == ["score", "40", "50", "60", "70"]
 
 
 def test_rating_in_the_terminal(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path)
-    output = rate(mtloop, folder, "u\n50\nx\n101\nu\ns\n77\n")
+    output = rate(mtloop, folder, "u\n50\nx\n101\nu\ns\nu\ns\n77\n")
     assert "there is no rating to undo" in output
     assert output.count("is not a valid rating") == 2
     assert output.count("rating undone") == 1
-    assert "after 1 rating; 5 systems still undecided" in output
+    assert output.count("skip undone") == 1
+    assert "0: nothing of the meaning is preserved." in " ".join(output.split())
+    assert "you have rated 1 translation" in output
+    assert "undecided" not in output  # nor the result
     table = mtloop("campaign", "status", folder).out
     assert "77.0" in table
     assert "rater kim: 1 rating, mean 77.0, standard deviation 0.0" in table
@@ -99,12 +102,12 @@ def test_campaign_errors_are_one_line(mtloop: Callable[..., CommandResult], tmp_
 
 def test_when_all_is_rated_the_last_rating_can_be_undone(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
     folder = create(mtloop, tmp_path, segments=1)
-    assert "not decided after 5 ratings; no translation of an undecided system is left to rate; means:" in rate(
-        mtloop, folder, "50\n" * 5
-    )
+    first = rate(mtloop, folder, "50\n" * 5)
+    assert "you have rated 5 translations" in first
+    assert "decided" not in first
     assert "no translation of an undecided system is left to rate" in mtloop("campaign", "status", folder).out
     back = rate(mtloop, folder, "u\n")
     assert "There is nothing left for you to rate." in back
     assert "rating undone" in back
-    assert "not decided yet after 4 ratings" in back
+    assert "you have rated 4 translations" in back
     assert "translation" in rate(mtloop, folder, "q\n")

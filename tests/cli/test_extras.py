@@ -34,6 +34,7 @@ CASES = [  # one quick case for each extra
     ("thot", "smt", f"run {RUN} --method smt-adapting --model smt"),
     slow("torch", "nmt", f"{COMPARE} --methods copy-source,full"),
     ("jinja2", "report", f"{COMPARE} --methods copy-source"),
+    slow("torch", "nmt", "opposites --out out"),
     slow("torch", "nmt", f"{BANDIT},nmt-el"),
     slow("thot", "smt", f"{BANDIT},smt-el-cv --smt-model smt"),
     slow("matplotlib", "report", BANDIT),

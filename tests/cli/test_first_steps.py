@@ -141,6 +141,7 @@ def test_read_commands_do_not_create_a_database(mtloop: Mtloop, tmp_path: Path) 
     assert not (tmp_path / "typo").exists()
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_write_one_trace(model: Path, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     command = [sys.executable, "-m", "mtloop", "run", "--data", data, "--model", model, "--out", out, "--resume"]
@@ -159,7 +160,7 @@ def test_two_processes_do_not_write_one_trace(model: Path, data: Path, tmp_path:
     assert "is being written by another process" in second.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGINT)])
+@pytest.mark.parametrize("number", [slow(signal.SIGTERM), slow(signal.SIGINT)])
 def test_an_interrupted_comparison_stops_its_runs(model: Path, data: Path, tmp_path: Path, number: int) -> None:
     """The signal is sent only to the parent process, as a service manager does."""
     out = tmp_path / "out"

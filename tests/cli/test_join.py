@@ -81,7 +81,7 @@ def test_join_with_a_model(mtloop: Call, service: Service, url: str, key: Path, 
     assert result.code == 0, result.err
     trace = Trace.read(out)
     assert len(trace.steps) == 2 * len(SOURCES)
-    assert trace.header.config["settings"] == {"beam_size": 2, "max_piece_tokens": 48}
+    assert trace.header.config["settings"] == {"beam_size": 2, "max_piece_tokens": 48, "precision": "float32"}
     assert trace.header.config["fingerprint"]
     assert all(step.learned == Learned() for step in trace.steps)
 
@@ -124,6 +124,7 @@ def test_a_killed_join_is_resumed(service: Service, url: str, key: Path, tmp_pat
     assert len(rewards) == len(SOURCES)
 
 
+@pytest.mark.slow
 def test_join_retries_when_the_service_fails(mtloop: Call, service: Service, key: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     with served(Faulty(service, *[None] * 6, "later", 503, 429, "after", 500)) as url:

@@ -105,3 +105,18 @@ def test_a_failure_leaves_no_partial_files(files: Path, capsys: pytest.CaptureFi
     assert call(*texts(files), "--out", files / "new" / "r.html") == 2
     assert capsys.readouterr().err.startswith("mtloop: ")
     assert not (files / "new").exists()
+
+
+def test_a_report_against_a_baseline_lists_the_harm(files: Path) -> None:
+    against = [*texts(files), "--baseline", files / "static.txt", "--pictures", "none", "--resamples", 10]
+    assert call(*against, "--out", files / "all.html") == 0
+    page = (files / "all.html").read_text(encoding="utf-8")
+    assert '<section id="harm"' in page
+    assert {"curve-near-better", "curve-near-worse", "curve-flips"} <= charts(page)
+    assert "difference-flips" not in charts(page)
+    assert call(*against, "--metrics", "ter", "--out", files / "ter.html") == 0
+    assert call(*texts(files), "--pictures", "none", "--out", files / "alone.html") == 0
+    for name in ("ter", "alone"):
+        page = (files / f"{name}.html").read_text(encoding="utf-8")
+        assert 'id="harm"' not in page
+        assert "curve-flips" not in charts(page)

@@ -54,7 +54,7 @@ def half_a_file(delta: Delta, path: Path) -> None:
 
 # What is called there, and what is done before the process is killed.
 PLACES: dict[str, tuple[type, str, Callable[..., None] | None]] = {
-    "decoding": (Decoder, "step", None),
+    "decoding": (Decoder, "states", None),
     "update": (Dense, "update", None),
     "inside update": (Dense, "_record_rows", None),
     "write": (TraceWriter, "_append", half_a_line),
@@ -243,6 +243,45 @@ def test_the_result_of_an_own_engine_names_no_folder(mtloop: Call, data: Path, t
     assert [row[0] for row in saved["tables"]["differences"]["cells"]] == ["copy-source", "mine.py:Engine"]
 
 
+TAKES_OVER = """
+from mtloop.core import Learned, PostEdit, Proposal
+
+
+class TakesOver:
+    learns_from = (PostEdit,)
+
+    def __init__(self):
+        self.last_ = ""
+
+    def propose(self, segment):
+        return Proposal(segment, self.last_ or segment.source)
+
+    def learn(self, proposal, feedback):
+        self.last_ = feedback.text
+        return Learned(updates=1)
+"""
+
+
+def test_compare_shows_what_learning_harms(mtloop: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(TAKES_OVER, encoding="utf-8")
+    data, out = tmp_path / "stream.tsv", tmp_path / "out"
+    data.write_text("source\ttarget\nLog in\tAnmelden\nLog out\tAbmelden\n", encoding="utf-8")
+    methods = f"copy-source,{tmp_path / 'mine.py'}:TakesOver"
+    options = ("--data", data, "--target-lang", "de", "--jobs", 1)
+    result = mtloop("compare", *options, "--methods", methods, "--out", out)
+    assert result.code == 0, result.err
+    scores, relative = result.out.split("relative")
+    assert all(name in scores and name not in relative for name in ("NEAR-BETTER", "NEAR-WORSE", "FLIPS"))
+    text = (out / "result.json").read_text(encoding="utf-8")
+    records = json.loads(text)["tables"]["scores"]["records"]
+    assert [record["flips"] for record in records] == [0, 100]
+    assert not any(sentence in text for sentence in ("Anmelden", "Abmelden", "Log out"))
+    assert "mine.py:TakesOver</bdi>: 1 of 1 segments with a lesson" in (out / "report.html").read_text(encoding="utf-8")
+    alone = mtloop("compare", *options, "--methods", "copy-source", "--out", tmp_path / "alone")
+    assert "FLIPS" not in alone.out
+
+
+@pytest.mark.slow
 def test_compare_measures_reliability_of_methods_that_learn_from_post_edits(
     mtloop: Call, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +302,8 @@ def test_compare_measures_reliability_of_methods_that_learn_from_post_edits(
     wanted = [target for _, target in pairs[:2]]
     assert [document["ada"] for document in texts] == [document["final"] for document in texts] == [wanted, wanted]
     assert all(document["baseline"] != wanted for document in texts)
+    saved = json.loads((out / "result.json").read_text(encoding="utf-8"))["tables"]["forgetting"]["records"]
+    assert [row["method"] for row in saved] == ["bias", "bias", "memory", "memory"]
     drawn = {path.stem for path in (out / "report_files").glob("figure-5-*.png")}
     assert drawn == {f"figure-5-{method}-{metric}" for method in ("bias", "memory") for metric in ("ter", "bleu")}
 

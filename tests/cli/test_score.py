@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import sacrebleu
+from helpers.collateral_samples import BASE_OUTPUTS, OUTPUTS, REFERENCES, SOURCES
 from helpers.command_result import CommandResult
 from helpers.file_samples import tmx, tu
 from helpers.samples import noisy_steps
@@ -516,3 +517,25 @@ def test_a_language_without_a_stop_list(mtloop: Call, tmp_path: Path) -> None:
     assert result.code == 0
     assert result.err.count("\n") == 1
     assert result.err.startswith("mtloop: r0, r1, r01 are left out: there is no stop list for language 'is'")
+
+
+def test_collateral_of_a_system_and_of_its_baseline(mtloop: Call, tmp_path: Path) -> None:
+    texts = {"ref": REFERENCES, "src": SOURCES, "base": BASE_OUTPUTS, "mine": OUTPUTS}
+    for name, lines in texts.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ref, src, base, mine = (tmp_path / f"{name}.txt" for name in texts)
+    options = ["--ref", ref, "--hyp", mine, "--metrics", "near-better,near-worse,flips", "--format", "json"]
+    result = mtloop("score", *options, "--src", src, "--baseline", base)
+    found = [(row["system"], row["name"], row["numerator"], row["denominator"]) for row in json.loads(result.out)]
+    assert found == [
+        *(("base", "near-better", 0, 4), ("base", "near-worse", 0, 4), ("base", "flips", 0, 4)),
+        *(("mine", "near-better", 1, 4), ("mine", "near-worse", 1, 4), ("mine", "flips", 2, 4)),
+    ]
+    result = mtloop("score", *options, "--src", src)
+    message = "metric near-better needs --baseline FILE, the output of a system that does not learn"
+    assert (result.code, result.err) == (2, f"mtloop: {message}\n")
+    result = mtloop("score", *options, "--baseline", base)
+    assert (result.code, result.err) == (
+        2,
+        "mtloop: metric near-better needs the source text; give it with --src FILE\n",
+    )

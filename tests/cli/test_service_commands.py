@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import sqlite3
@@ -56,7 +57,7 @@ def take_part(client: HttpClient, run: str, sentences: int) -> list[tuple[str, f
     return submitted
 
 
-def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path) -> None:
+def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert create(mtloop, data).out == "tiny: mock, 20 sentences per pass, reward wmt17\n"
     key = mtloop("participant", "add", "me", "--folder", data / "d").out.strip()
     with serving(data / "d") as (port, process, _):
@@ -64,6 +65,7 @@ def test_from_two_files_to_a_score(mtloop: Mtloop, data: Path) -> None:
         run = client.request("/v1/tasks/tiny/runs", {})["run"]
         submitted = take_part(client, run, 8)
         process.kill()
+    monkeypatch.setenv("MTLOOP_OPEN_METRICS", "yes")
     with serving(data / "d", "--workers", "2") as (port, process, log):
         client = HttpClient(port, key)
         assert client.request(f"/v1/runs/{run}")["position"] == 8
@@ -107,7 +109,10 @@ def test_results_of_training_tasks_are_opened_and_hidden(mtloop: Mtloop, data: P
     create(mtloop, data)
     texts = ("--source", data / "en.txt", "--reference", data / "de.txt")
     where = ("--folder", data / "d")
-    assert mtloop("task", "create", "real", "--kind", "training", *texts, *where).code == 0
+    refused = mtloop("task", "create", "real", "--kind", "training", *texts, *where)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "also in task 'tiny'" in refused.err
+    assert mtloop("task", "create", "real", "--kind", "training", "--allow-overlap", *texts, *where).code == 0
     assert mtloop("task", "open", "real", *where).out == "real: results are visible\n"
     assert mtloop("task", "list", *where).out.splitlines()[2].split()[-1] == "open"
     assert mtloop("task", "hide", "real", *where).out == "real: results are hidden\n"
@@ -141,6 +146,15 @@ def test_tasks_are_listed_changed_and_deleted(mtloop: Mtloop, data: Path) -> Non
     assert create(mtloop, data).code == 0
 
 
+def test_an_oracle_in_a_wrong_order_is_one_line_of_warning(mtloop: Mtloop, data: Path) -> None:
+    (data / "oracle.txt").write_text("another sentence\n" * 20)
+    created = create(mtloop, data, "--oracle", data / "oracle.txt")
+    assert (created.code, created.err.count("\n")) == (0, 1)
+    assert created.err.startswith(f"mtloop: {data / 'oracle.txt'}: the oracle's mean score is 0.0")
+    described = " ".join(mtloop("task", "create", "--help").out.split())
+    assert "in this order: the data, then the separate held-out block, each sentence once" in described
+
+
 def test_keys_are_shown_once(mtloop: Mtloop, data: Path) -> None:
     where = ("--folder", data / "d")
     first = mtloop("participant", "add", "me", *where).out.strip()
@@ -150,7 +164,7 @@ def test_keys_are_shown_once(mtloop: Mtloop, data: Path) -> None:
     assert mtloop("participant", "add", "me", *where).code == 2
     assert mtloop("participant", "revoke", "me", *where).out == "1 key revoked\n"
     listed = mtloop("participant", "list", *where).out
-    assert listed.splitlines()[1].split() == ["me", "participant", "0", "0"]
+    assert listed.splitlines()[1].split() == ["me", "participant", "0", "0", "-"]
     assert first not in listed
     assert mtloop("participant", "add", "a b", *where).code == 2
     assert mtloop("participant", "rotate", "you", *where).err == "mtloop: no participant 'you'; there are: me\n"
@@ -199,7 +213,7 @@ WRONG = {
     'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nblocks = 2': "needs a held-out block",
     'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nsamples = 21': "a pass has 20",
     'name = "x"\nsource = "en.txt"\nreference = "de.txt"\nrequired_samples = 21': "a pass has 20 samples",
-    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\noracle = "short.txt"': "has only 3 translations",
+    'name = "x"\nsource = "en.txt"\nreference = "de.txt"\noracle = "short.txt"': "has 3 translations, but the task has 20 sentences",
     "name = ": "not a TOML file",
 }
 
@@ -230,6 +244,7 @@ def test_an_unreachable_database_is_one_line(mtloop: Mtloop) -> None:
     assert "the database is not reachable" in result.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3 program to back up with")
 def test_the_sqlite_backup_of_the_docs(mtloop: Mtloop, data: Path) -> None:
     create(mtloop, data)
@@ -246,3 +261,79 @@ def test_an_unsupported_database_is_refused_before_the_service_starts(mtloop: Mt
     assert result.err.count("\n") == 1
     assert "postgresql://" in result.err
     assert not (tmp_path / "d").exists()
+
+
+def test_keys_expire_and_are_renewed(mtloop: Mtloop, data: Path) -> None:
+    where = ("--folder", data / "d")
+    assert mtloop("participant", "add", "me", "--expires", "2090-12-31", *where).out.startswith("mtl_")
+    mtloop("participant", "add", "you", *where)
+    assert [line.split() for line in mtloop("participant", "list", *where).out.splitlines()[1:]] == [
+        ["me", "participant", "1", "0", "2090-12-31", "23:59"],
+        ["you", "participant", "1", "0", "never"],
+    ]
+    mtloop("participant", "rotate", "me", "--expires", "52w", *where)
+    assert mtloop("participant", "renew", "me", "--expires", "2091-12-31", *where).out == "1 key renewed\n"
+    keys = [line.split() for line in mtloop("participant", "keys", "me", *where).out.splitlines()[1:]]
+    assert [" ".join(key[4:]) for key in keys] == ["2090-12-31 23:59 revoked", "2091-12-31 23:59 valid"]
+    assert all(re.fullmatch(r"\d\d:\d\d", key[3]) for key in keys)
+    assert len(mtloop("participant", "keys", *where).out.splitlines()) == 4
+    mtloop("participant", "revoke", "me", *where)
+    assert "has no key to renew" in mtloop("participant", "renew", "me", "--expires", "1d", *where).err
+    for wrong in ("yesterday", "2001-01-01"):
+        result = mtloop("participant", "add", "they", "--expires", wrong, *where)
+        assert (result.code, result.err.count("\n")) == (2, 1)
+        assert "expected" in result.err
+    assert "they" not in mtloop("participant", "list", *where).out
+
+
+def test_the_audit_log_is_shown(mtloop: Mtloop, data: Path) -> None:
+    where = ("--folder", data / "d")
+    create(mtloop, data)
+    mtloop("participant", "add", "me", "--expires", "2090-12-31", *where)
+    mtloop("task", "stop", "tiny", *where)
+    lines = mtloop("audit", *where).out.splitlines()
+    assert lines[0].split() == ["id", "time", "actor", "via", "action", "subject", "detail"]
+    assert [line.split()[4:6] for line in lines[1:]] == [
+        ["task.change", "tiny"],
+        ["participant.add", "me"],
+        ["task.create", "tiny"],
+    ]
+    entries = json.loads(mtloop("audit", "--format", "json", "--limit", 1, "--after", 3, *where).out)
+    assert [(one["id"], one["detail"]["expires"]) for one in entries] == [(2, "2090-12-31T23:59:59Z")]
+
+
+def test_a_number_that_no_entry_can_have_is_no_error(mtloop: Mtloop, data: Path) -> None:
+    mtloop("participant", "add", "me", "--folder", data / "d")
+    for option in ("--after", "--limit"):
+        result = mtloop("audit", option, 2**64, "--folder", data / "d")
+        assert (result.code, result.out.count("participant.add")) == (0, 1)
+
+
+NOT_DATABASES = {"text": b"These are notes about the shared task.\n" * 100, "short": b"x", "zeros": bytes(4096)}
+USES = {"serve": ("serve", "--port", 0), "task": ("task", "list"), "audit": ("audit",)}
+
+
+@pytest.mark.parametrize("content", NOT_DATABASES)
+@pytest.mark.parametrize("use", USES)
+def test_a_file_that_is_not_a_database_is_one_line_and_is_not_changed(
+    mtloop: Mtloop, tmp_path: Path, use: str, content: str
+) -> None:
+    file = tmp_path / "mtloop.db"
+    file.write_bytes(NOT_DATABASES[content])
+    rights = file.stat().st_mode
+    result = mtloop(*USES[use], "--folder", tmp_path)
+    expected = f"mtloop: {file}: is not an SQLite database; check --folder or --database\n"
+    assert (result.code, result.out, result.err) == (2, "", expected)
+    assert (file.read_bytes(), file.stat().st_mode) == (NOT_DATABASES[content], rights)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_damaged_database_is_one_line(mtloop: Mtloop, data: Path, use: str) -> None:
+    create(mtloop, data)
+    file = data / "d" / "mtloop.db"
+    content = file.read_bytes()
+    file.write_bytes(content[:100] + b"x" * (len(content) - 100))
+    result = mtloop(*USES[use], "--folder", data / "d")
+    expected = r"mtloop: the database cannot be read: [^\n]*; restore it from a copy\n"
+    assert result.code == 2
+    assert re.fullmatch(expected, result.err), result.err

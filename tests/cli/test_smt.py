@@ -80,7 +80,7 @@ def child(model: Path, data: Path, out: Path, method: str, where: str = "", nth:
     ("method", "where", "nth"),
     [
         slow("smt-adapting", "propose", 33),
-        ("smt-adapting", "learn", 41),
+        slow("smt-adapting", "learn", 41),
         slow("smt-adapting", "save", 2),
         slow("smt-foreground", "learn", 17),
         slow("smt-foreground-unfair", "propose", 30),

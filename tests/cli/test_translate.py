@@ -70,10 +70,25 @@ def test_the_embedded_model_learns_a_term_from_the_file(mtloop: Call, file: Path
     learned = mtloop("translate", "de.po", "--out", "out.po", "--threads", 1, "--approve")
     assert (learned.code, learned.out) == (
         0,
-        "1 filled, 1 kept, 0 skipped, 0 repaired, 0 with failed checks; learned from 1 of 1\n",
+        "1 filled, 1 kept, 0 skipped, 0 repaired, 0 with failed checks; learned from 1 of 1 translated unit\n",
     )
     assert "Kassette" not in targets(Path("plain.po"))["Close the tray."][0]
     assert targets(Path("out.po"))["Close the tray."] == ("Schließen Sie die Kassette.", "translated")
+
+
+def test_the_embedded_model_learns_a_term_from_a_translation_memory(mtloop: Call, file: Path) -> None:
+    file.write_text(po(("Close the tray.", "")))
+    memory = b'<tu><tuv xml:lang="en-US"><seg>Open the tray.</seg></tuv><tuv xml:lang="de-DE"><seg>%s</seg></tuv></tu>'
+    content = memory % "Öffnen Sie die Kassette.".encode()
+    Path("memory.tmx").write_bytes(b'<tmx version="1.4"><header srclang="en-US"/><body>%s</body></tmx>' % content)
+    before = Path("memory.tmx").read_bytes()
+    arguments = ["translate", "de.po", "--threads", "1", "--out"]
+    assert mtloop(*arguments, "plain.po").code == 0
+    learned = mtloop(*arguments, "out.po", "--learn-from", "memory.tmx")
+    assert learned.out.endswith("learned from 1 of 1 translated unit\n"), learned.err
+    assert "Kassette" not in targets(Path("plain.po"))["Close the tray."][0]
+    assert "Kassette" in targets(Path("out.po"))["Close the tray."][0]
+    assert Path("memory.tmx").read_bytes() == before
 
 
 def test_a_glossary_is_used_and_belongs_to_the_command(mtloop: Call, file: Path) -> None:
@@ -90,6 +105,23 @@ def test_a_glossary_is_used_and_belongs_to_the_command(mtloop: Call, file: Path)
     assert "another command was begun for this output (differing: glossary)" in refused.err
     assert mtloop(*arguments, "--glossary", "terms.tsv").code == 0
     assert "Kassette" in targets(Path("out.po"))["Close the tray."][0]
+
+
+def test_a_killed_command_that_overwrites_its_delta_goes_on(mtloop: Call, file: Path, model: Path) -> None:
+    first = ["translate", "de.po", "--model", str(model), "--threads", "1"]
+    assert mtloop(*first, "--out", "first.po", "--save-delta", "d").code == 0
+    Path("d2").write_bytes(Path("d").read_bytes())
+    assert mtloop(*first, "--out", "whole.po", "--delta", "d2", "--save-delta", "other").code == 0
+    again = [*first, "--out", "out.po", "--delta", "d", "--save-delta", "d"]
+
+    def fill_and_die() -> None:
+        kill_at(FileProgress, "finish", 1)
+        main(again)
+
+    assert run_forked(fill_and_die).returncode == -9
+    result = mtloop(*again)
+    assert result.code == 0, result.err
+    assert Path("out.po").read_bytes() == Path("whole.po").read_bytes()
 
 
 def test_languages_of_the_embedded_model(mtloop: Call, file: Path) -> None:
@@ -110,6 +142,7 @@ def test_a_dry_run_needs_no_output_and_no_model(mtloop: Call, file: Path) -> Non
     assert [path.name for path in file.parent.iterdir()] == ["de.po"]
 
 
+@pytest.mark.slow
 def test_several_jobs_fill_the_same_files(mtloop: Call, file: Path, tmp_path: Path) -> None:
     (tmp_path / "b.po").write_text(po(*MISSING))
     (tmp_path / "engine").mkdir()
@@ -155,6 +188,30 @@ def test_plain_text_line_by_line(mtloop: Call, file: Path, model: Path) -> None:
         (["missing.po", "--out", "b.po"], "mtloop: missing.po: no such file"),
         (["--out", "b.po"], "mtloop: --out needs a FILE: mtloop translate FILE --out FILE"),
         (["--dry-run"], "mtloop: --dry-run needs a FILE"),
+        (
+            ["--target-lang", "fr"],
+            "mtloop: standard input: the texts are unknown -> fr, but the model translates en -> de",
+        ),
+        (["--source-lang", "zh", "--lang", "de"], "mtloop: standard input: the texts are zh -> de, but the model"),
+        (
+            ["de.po", "--dry-run", "--template", "no.json"],
+            "mtloop: de.po: has its own source texts; leave out --template",
+        ),
+        (
+            ["de.po", "--dry-run", "--columns", "source=X,target=Y"],
+            "mtloop: de.po: is not a table; leave out --columns",
+        ),
+        (["de.po", "--out", "b.po", "--no-learn", "--learn", "3"], "mtloop: give --learn or --no-learn, not both"),
+        (
+            ["de.po", "--out", "b.po", "--no-learn", "--learn-from", "de.po"],
+            "mtloop: give --learn-from or --no-learn, not both",
+        ),
+        (
+            ["de.po", "--out", "b.po", "--learn", "0", "--learn-from", "de.po"],
+            "mtloop: give --learn-from or --learn 0, not both",
+        ),
+        (["--learn-from", "de.po"], "mtloop: --learn-from needs a FILE"),
+        (["de.po", "--out", "b.po", "--learn-from", "logo.png"], "mtloop: logo.png: unknown file type '.png'"),
         (["de.po", "--out", "b.po", "--method", "nothing"], "mtloop: there is no method 'nothing'"),
         (["de.po", "--out", "b.po", "--method", "full", "--set", "x=1"], "mtloop: method full has no setting 'x'"),
     ],
@@ -177,6 +234,17 @@ def test_wrong_arguments_are_one_line(mtloop: Call, file: Path, arguments: list[
         ("\ufeff<?xml version='1.0'?>\n<!DOCTYPE TS>\n<TS>\n", "an XML file", "FILE.ts --out"),
         ("<!DOCTYPE tmx>\n<tmx>\n", "an XML file", "FILE.tmx --out"),
         ("<resources>\n", "an XML file", "FILE.xml --out"),
+        ("<!-- made by\n a tool -->\n<!-- two --> <xliff>\n", "an XML file", "FILE.xlf --out"),
+        ("\ufeff<!-- x -->\n\n  <?xml version='1.0'?>\n<TS>\n", "an XML file", "FILE.ts --out"),
+        (" \n\ufeff <x:xliff xmlns:x='urn'>\n", "an XML file", "FILE.xlf --out"),
+        ("<plist lang='en' xmlns='urn'>\n", "an XML file", "FILE.xlf --out"),
+        ('domain "a"\nmsgid "b"\nmsgstr ""\n', "a PO file", "FILE.po"),
+        ('{"a": "b"}\n', "a JSON file", "FILE.json"),
+        ('\n [ {"a \\" b" : 1}]\n', "a JSON file", "FILE.json"),
+        ('["Open", "Close"]\n', "a JSON file", "FILE.json"),
+        ("source\ttarget\nOpen\t\n", "a TSV file", "mtloop translate FILE.tsv --out FILLED.tsv"),
+        ("Target\tSource\n", "a TSV file", "FILE.tsv"),
+        ("Open\tÖffnen\nClose\t\n", "a TSV file", "FILE.tsv"),
         ('{\n "a": "b"\n}\n', "a JSON file", "mtloop translate FILE.json --template SOURCE.json --out FILLED.json"),
     ],
 )
@@ -187,7 +255,24 @@ def test_a_raw_file_on_standard_input_is_refused(mtloop: Call, model: Path, text
     assert command in result.err
 
 
-@pytest.mark.parametrize("text", ["# A heading\nText\n", "<b>Bold</b> text\n", "#1\n", "", '"msgid" is a word\n'])
+PLAIN = [
+    "# A heading\nText\n",
+    "<b>Bold</b> text\n",
+    "#1\n",
+    "",
+    '"msgid" is a word\n',
+    "<!-- a note -->\nText\n",
+    "<!-- not closed\nText\n",
+    "<Enter>\n",
+    "{name} is ready.\n",
+    "[1] See {0}\n",
+    '["Quoted" words]\n',
+    "Name:\tValue\n",
+    "Name:\tValue\nA sentence.\n",
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
 def test_text_that_only_looks_like_one_is_translated(mtloop: Call, model: Path, text: str) -> None:
     result = mtloop("translate", "--model", model, "--threads", 1, stdin=text)
     assert (result.code, result.out.count("\n")) == (0, text.count("\n")), result.err

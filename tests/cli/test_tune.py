@@ -129,7 +129,7 @@ def test_an_interrupted_search_finds_the_same_winner(
     assert_same(out, whole[0])
 
 
-@pytest.mark.parametrize(("sampler", "jobs"), [("tpe", 1), slow("tpe", 2), slow("random", 1), slow("random", 2)])
+@pytest.mark.parametrize(("sampler", "jobs"), [slow("tpe", 1), slow("tpe", 2), slow("random", 1), slow("random", 2)])
 def test_a_search_killed_in_the_middle_ends_with_the_same_trials(
     model: Path, data: Path, uninterrupted: dict[str, Path], tmp_path: Path, sampler: str, jobs: int
 ) -> None:
@@ -232,6 +232,7 @@ def test_a_missing_optuna_is_reported_before_work_begins(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_progress_names_batches_or_rungs(mtloop: Call, model: Path, data: Path, tmp_path: Path) -> None:
     lines = mtloop(*full_search(model, data, tmp_path / "out", "--trials", 3)).err.splitlines()
     assert [line for line in lines if line.startswith("trials")] == [

@@ -163,6 +163,36 @@ def test_without_a_terminal_one_line_says_what_to_do(path: Path, mtloop: Callabl
     assert not list(path.parent.glob("*.mtloop"))
 
 
+def test_without_a_terminal_the_command_keeps_the_template_and_the_source_lines(
+    tmp_path: Path, mtloop: Callable[..., CommandResult]
+) -> None:
+    for name in ("en.txt", "en.json", "de.json"):
+        (tmp_path / name).write_text("{}")
+    source, template, path, new = (tmp_path / name for name in ("en.txt", "en.json", "de.json", "NEW.txt"))
+    result = mtloop("work", source, stdin="text\n")
+    assert result.err.endswith(f"without one: mtloop translate {source} --out {new}\n")
+    result = mtloop("work", path, "--template", template, stdin="text\n")
+    assert result.err.endswith(f"without one: mtloop translate {path} --template {template} --out {path}\n")
+
+
+def test_a_text_for_a_unit_that_is_removed_meanwhile_is_shown_and_not_given_to_the_next_unit(path: Path) -> None:
+    with work(path) as terminal:
+        terminal.wait_for("[2/6]")
+        terminal.wait_for(READY)
+        terminal.replace("Ganz neu.")
+        message = 'msgid "Open the file."\nmsgstr ""\n\n'
+        path.write_text(path.read_text(encoding="utf-8").replace(message, ""), encoding="utf-8")
+        terminal.type("enter")
+        terminal.wait_for("typed   Ganz neu.")
+        terminal.wait_for("nothing was confirmed")
+        terminal.wait_for("[2/5]")
+        terminal.wait_for("file. the Close 1")
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        terminal.wait_for_end()
+    assert "Ganz neu." not in targets(path)
+
+
 def test_a_broken_file_is_named_with_its_line(path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace('msgstr "Bekannt."', "msgstr Bekannt."), encoding="utf-8")
     with work(path) as terminal:
@@ -194,6 +224,7 @@ PANES = {
 }
 
 
+@pytest.mark.slow
 def test_ten_segments_with_the_embedded_model_and_a_kill_in_the_middle(tmp_path: Path) -> None:
     path = tmp_path / "panes.po"
     path.write_text(po(*((source, "") for source in PANES)), encoding="utf-8")

@@ -125,6 +125,7 @@ def test_imports_are_found(code: str, needed: list[str], at_import: list[str]) -
     assert missing(ast.parse(code), base(), at_import=True) == at_import
 
 
+@pytest.mark.slow
 def test_the_other_rooms_and_a_score_work_without_any_extra(tmp_path: Path) -> None:
     """Also what they import from the rooms with an extra must then be inside functions."""
     refused = {name for name, found in providers().items() if found & set().union(*extras().values())}

@@ -118,7 +118,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_tests(package: Built) ->
     folders = ["report/templates", "report/assets", "service/pages/templates", "service/pages/assets", "demo"]
     for folder in [*folders, "service/migrations/versions"]:
         assert any(name.startswith(f"mtloop/{folder}/") for name in names), folder
-    assert "mtloop/py.typed" in names
+    assert {"mtloop/py.typed", "mtloop/experiments/opposites.en-de.tsv"} <= names
     assert {name.split("/")[0] for name in names} == {"mtloop", f"mtloop-{package.metadata().version}.dist-info"}
 
 
