@@ -5,20 +5,25 @@
     python benchmarks/selection_quality.py ewaf HUMAN [--seed 1 --runs 30]
     python benchmarks/selection_quality.py pairing HUMAN
     python benchmarks/selection_quality.py calibration [--seed 1 --runs 200]
+    python benchmarks/selection_quality.py made [--seed 1 --runs 100 --shares 0.2,0.4,0.7,1]
+    python benchmarks/selection_quality.py bounds HUMAN [--seed 1 --runs 30 --shares 0.2,0.4,0.7,1]
 
 HUMAN is a folder with wmt20/ad-seg-scores-LP.csv, ad-sys-scores-LP.csv and metric-seg-scores-LP.tsv.gz,
 wmt21/de-en.da.tsv.gz and mqm/mqm_newstest20{20,21}_ende.avg_seg_scores.tsv. `tables` is the protocol of Mendonça et al.
 (2021): one shuffle, rewards rounded to two decimals, the mean weights of ten runs. `effort` uses a new shuffle in every
 run and compares the result with the official ranking (`--gold mean`: the ranking by mean score). For EXP3 it adds ten
 passes, and the mean weights of ten runs on each shuffle; the ratings of all ten runs count.
+
+`made` and `bounds` compare the two bounds of `race`, on made and on human scores. The posterior risk at which it stops
+is a share of 1 - confidence. `bounds` also chooses the share for each test set on the others.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +33,10 @@ from mtloop.report.chart import Axis, Chart, Series
 from mtloop.report.matplotlib_charts import save
 from mtloop.selection import BatchPolicy, Race
 from mtloop.selection.gold_comparison import Effort, Gold, evaluate_checkpoints, measure_effort, overlap_curve
+from mtloop.selection.policies.race import RULES
 from mtloop.selection.policies.registry import make_policy
 from mtloop.selection.replay import History, Recording, Replay, segment_orders
-from mtloop.selection.replay_input import ReplayInput
+from mtloop.selection.replay_input import ReplayInput, mean_scores
 
 PAIRS = ("en-de", "de-en", "zh-en", "ja-en", "ps-en")
 POLICIES = ("ewaf", "ewaf:step_size=anytime", "ewaf:variant=published", "exp3", "exp3:step_size=anytime",
@@ -38,11 +44,13 @@ POLICIES = ("ewaf", "ewaf:step_size=anytime", "ewaf:variant=published", "exp3", 
 EFFORT = ("race", "thompson", "ucb1", "elimination", "linucb", "ewaf", "exp3")
 CHECKPOINTS = (10, 50, 100, 500, 1000)
 SHARES = np.geomspace(0.002, 1, 120)
+SHARES_OF_RISK = (0.2, 0.4, 0.7, 1.0)
+RIGHT = 0.95  # the share of stops that must be right
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = ["tables", "effort", "ewaf", "pairing", "calibration"]
+    what = ["tables", "effort", "ewaf", "pairing", "calibration", "made", "bounds"]
     parser.add_argument("what", choices=what, nargs="?", default="calibration", help="default: %(default)s")
     parser.add_argument("human", type=Path, nargs="?")
     parser.add_argument("--seed", type=int, default=1)
@@ -51,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--policies", type=lambda names: names.split(","), help="for tables and effort")
     parser.add_argument("--gold", choices=["official", "mean"], default="official")
     parser.add_argument("--scores", choices=["raw", "z"], default="raw")
+    parser.add_argument(
+        "--shares", type=lambda texts: [float(text) for text in texts.split(",")], default=SHARES_OF_RISK
+    )
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--small", action="store_true", help="two runs, to check that the script works")
     options = parser.parse_args(argv)
@@ -58,8 +69,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.runs = 2
     if options.what == "calibration":
         calibration(options.runs or 200, options.seed)
+    elif options.what == "made":
+        made(options.shares, options.runs or 100, options.seed)
     elif options.human is None:
         parser.error("give the folder with the human scores (HUMAN)")
+    elif options.what == "bounds":
+        bounds(options.human, options.shares, options.runs or 30, options.seed)
     elif options.what == "pairing":
         pairing(options.human)
     elif options.what == "ewaf":
@@ -285,11 +300,110 @@ def _simulated(means: Sequence[float], segments: int, rng: np.random.Generator) 
     return Recording(names, tuple(Segment(str(number), "") for number in range(segments)), scores)
 
 
+@dataclass(frozen=True)
+class Stops:
+    """How many of some runs stopped early, how many of these were right, and the mean share of the ratings read."""
+
+    runs: int
+    stopped: int
+    right: int
+    read: float
+
+    def row(self, *names: str) -> str:
+        right, interval = f"{self.right}/{self.stopped}", "-"
+        if self.stopped:
+            interval = " to ".join(f"{100 * end:.1f}" for end in _interval(self.right, self.stopped))
+        return f"| {' | '.join(names)} | {self.stopped}/{self.runs} | {right} | {interval} | {self.read:.1%} |"
+
+
+def made(shares: Sequence[float], runs: int, seed: int) -> None:
+    """Print how often each bound of `race` is right on made scores, and how much it reads. Right: within a point."""
+    _print_head("made scores", "bound")
+    for name, make in MADE.items():
+        for bound in _bounds(shares):
+            found = [_stops(make(np.random.default_rng([seed, run])), bound, 1, seed) for run in range(runs)]
+            print(_together(found).row(name, bound), flush=True)
+
+
+def bounds(human: Path, shares: Sequence[float], runs: int, seed: int) -> None:
+    """Print the same on every human test set, and the result of the share that the other test sets choose."""
+    _print_head("test set", "bound")
+    found: dict[str, dict[str, Stops]] = {bound: {} for bound in _bounds(shares)}
+    for name, replay_input in replay_inputs(human).items():
+        recording, _, _ = replace(replay_input, gold=None).read()
+        for bound, of_bound in found.items():
+            of_bound[name] = _stops(recording, bound, runs, seed)
+            print(of_bound[name].row(name, bound), flush=True)
+    for bound, of_bound in found.items():
+        read = np.mean([each.read / found["anytime"][name].read for name, each in of_bound.items()])
+        print(_together(list(of_bound.values())).row("all", bound) + f" {read:.2f} of anytime", flush=True)
+    left_out = {name: _chosen_by_others(found, name) for name in found["anytime"]}
+    for name, bound in left_out.items():
+        print(found[bound][name].row(f"{name}, left out", bound))
+    print(_together([found[bound][name] for name, bound in left_out.items()]).row("all, left out", "chosen"))
+
+
+def _print_head(what: str, bound: str) -> None:
+    print(f"| {what} | {bound} | stopped | right | 95 % interval | ratings read |")
+    print("|---" * 6 + "|", flush=True)
+
+
+def _bounds(shares: Sequence[float]) -> list[str]:
+    """The names of the bounds; those of the posterior risk with another share are added to the rules of `race`."""
+    names = [f"posterior-{share:g}" for share in shares]
+    RULES.update({name: replace(RULES["posterior"], share=share) for name, share in zip(names, shares, strict=True)})
+    return ["anytime", *names]
+
+
+def _stops(recording: Recording, bound: str, runs: int, seed: int) -> Stops:
+    means = mean_scores(recording)
+    history = _run(recording, f"race:bound={bound}", runs, seed)
+    effort = measure_effort(history, Gold(means, means), recording.ratings)
+    read = float(np.mean(effort.ratings)) / recording.ratings
+    return Stops(runs, len(effort.stopped), sum(effort.stops_right_within_tie), read)
+
+
+def _together(found: Sequence[Stops]) -> Stops:
+    runs, stopped, right = (sum(getattr(each, name) for each in found) for name in ("runs", "stopped", "right"))
+    return Stops(runs, stopped, right, float(np.mean([each.read for each in found])))
+
+
+def _chosen_by_others(found: dict[str, dict[str, Stops]], left_out: str) -> str:
+    """The bound that reads least on the other test sets, of those that are right there in 95 % of the stops."""
+    others = {
+        bound: _together([each for name, each in of_bound.items() if name != left_out])
+        for bound, of_bound in found.items()
+    }
+    valid = [bound for bound, each in others.items() if each.right >= RIGHT * each.stopped]
+    return min(valid or ["anytime"], key=lambda bound: others[bound].read)
+
+
+def _drawn(rng: np.random.Generator) -> Recording:
+    """6 to 19 systems whose means are drawn with a deviation of 2 to 6 points; half of the sets miss half the cells."""
+    means = 0.75 + rng.normal(0, rng.uniform(0.02, 0.06), int(rng.integers(6, 20)))
+    recording = _simulated(means.tolist(), int(rng.integers(700, 1500)), rng)
+    missing = rng.random(recording.scores.shape) < rng.choice([0.0, 0.5])
+    return replace(recording, scores=np.where(missing, np.nan, recording.scores))
+
+
+MADE: dict[str, Callable[[np.random.Generator], Recording]] = {
+    "drawn means": _drawn,
+    "fourth 1.1 points below third": lambda rng: _simulated([0.75, 0.75, 0.70, 0.689, 0.66, 0.6], 1500, rng),
+    "three tied, nine 1.1 points below": lambda rng: _simulated([0.75] * 3 + [0.739] * 9, 1000, rng),
+}
+
+
 def _wilson(hits: int, size: int) -> float:
     """Return the lower end of the 95 % Wilson interval of a proportion."""
+    return _interval(hits, size)[0]
+
+
+def _interval(hits: int, size: int) -> tuple[float, float]:
+    """Return the 95 % Wilson interval of a proportion."""
     z, share = 1.96, hits / size
     centre = share + z * z / (2 * size)
-    return (centre - z * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))) / (1 + z * z / size)
+    half = z * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+    return (centre - half) / (1 + z * z / size), (centre + half) / (1 + z * z / size)
 
 
 def _chart(curves: dict[str, list[np.ndarray]], runs: int) -> Chart:

@@ -67,6 +67,7 @@ DEFAULT = "lora+memory+copy"
 BASELINE = "baseline"
 NEURAL = [
     *(BASELINE, "copy-source", "bias", "full", "top", "fixed", "lasso", "lora", "memory"),
+    *("knn-mt", "knn-adaptive", "knn-kok", "sk-mt", "similar-tuning"),
     *("full+memory", "lasso+memory", "lora+memory", "full+memory+copy", DEFAULT),
 ]
 STATISTICAL = ["smt-baseline", "smt-adapting", "smt-foreground", "smt-foreground-unfair"]
@@ -87,6 +88,7 @@ SETTING = {
     ).split()
 }
 METRICS = ["bleu", "chrf", "ter", "sbleu", "wmt17", "r0", "r1", "r01", "r2", "rer", "slope-u", "slope-ca", "hter", "rr"]
+METRICS += ["near-better", "near-worse", "flips"]
 POLICIES = ["ewaf", "exp3", "ucb1", "thompson", "elimination", "race", "linucb", "exp3:variant=published", "race:top=1"]
 TRACE = {"step": "step", "feedback": "feedback"}  # kinds of lines
 FIELD = {"proposal": "proposal", "text": "text", "feedback": "feedback", "learned": "learned", "updates": "updates"}

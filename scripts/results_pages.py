@@ -2,10 +2,12 @@
 
     python scripts/results_pages.py                          rewrite all pages and pictures
     python scripts/results_pages.py --run DATA               run all experiments again, then rewrite the pages
-    python scripts/results_pages.py --run DATA --only NAME   one experiment
+    python scripts/results_pages.py --run DATA --only NAME   one experiment (DATA may be left out if it reads no files)
 
-docs/results/experiments.toml lists the experiments: title, text and command. DATA is the folder that the commands read.
+docs/results/experiments.toml lists the experiments: title, text and command. DATA is the folder that the commands read;
+PARTS is a folder into which the script writes parts of that data (data_parts.py).
 docs/results/NAME.json is the result.json of the command; docs/results/NAME.md and NAME.png are made from it.
+docs/results/squashed-commits.toml names the commit that a squashed one became part of.
 A result is refused if the commit of its code or the SHA-256 of its data is unknown, or if another commit wrote a trace.
 """
 
@@ -24,8 +26,11 @@ import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
+
+from data_parts import write_part
 
 from mtloop.core.errors import InputError
 from mtloop.report.chart import Chart
@@ -38,11 +43,18 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "results"
 OUT = ROOT / "out" / "results"
 EXPERIMENTS = PAGES / "experiments.toml"
+SQUASHED = PAGES / "squashed-commits.toml"
 WIDTH = 110
-AGAIN = """
-DATA is the folder with the data; [experiments.toml](experiments.toml) says which files are read from it. The script
-runs the command above and writes this page. All numbers, curves and settings are in [{name}.json]({name}.json).
+PACKAGED = """
+The package has the data. The script runs the command above and writes this page. All numbers, curves and settings are
+in [{name}.json]({name}.json).
 """
+AGAIN = """
+DATA is the folder with the data; [experiments.toml](experiments.toml) says which files are read from it.{parts} The
+script runs the command above and writes this page. All numbers, curves and settings are in [{name}.json]({name}.json).
+"""
+CHOSEN = " `scripts/data_parts.py` writes the part of it that is used."
+MAX_PARAGRAPH = 600  # characters
 HEADING = "Signatures:"  # in the notes of a table of scores
 DIGEST = "Chart-SHA-256"  # the name of the digest of a chart in its picture
 MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "\\`*_{}[]#|~$"})
@@ -52,14 +64,14 @@ MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "\\`*_{}[]#|~$"})
 class PageText:
     """What a page says beside the numbers: one table of experiments.toml.
 
-    `asked` and `found` are paragraphs, `source` says where the data is from. `command` is run with `DATA` replaced and
-    an output folder added. `tables` and `picture` are names in the result. `short_columns` are columns that become one
-    line below the table if all rows are equal in them.
+    `asked` is a paragraph, `found` a paragraph or a list of points. `source` says where the data is from. `command` is
+    run with `DATA` and `PARTS` replaced and an output folder added. `tables` and `picture` are names in the result.
+    `short_columns` are columns that become one line below the table if all rows are equal in them.
     """
 
     title: str
     asked: str
-    found: str
+    found: str | Sequence[str]
     source: str
     command: str
     tables: Sequence[str]
@@ -91,19 +103,21 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 def page(name: str, text: PageText, result: ResultFile) -> str:
     """Return a page."""
+    reads_parts = "PARTS/" in text.command
+    reads_data = reads_parts or "DATA/" in text.command
     parts = [
         f"# {plain(text.title)}",
         "\n".join(_origin_rows(text, result)),
         _paragraph(text.asked),
-        _paragraph(text.found),
+        _answer(text.found),
         "## Result",
         *(part for table in text.tables for part in _table_parts(_shortened(result.tables[table], text.short_columns))),
         f"![{plain(result.charts[text.picture].title)}]({name}.png)",
         *_caption(result.charts[text.picture].caption),
         *_signatures(result.tables.values()),
         "## Run it again",
-        _paragraph(AGAIN.format(name=name)),
-        f"```sh\npython scripts/results_pages.py --run DATA --only {name}\n```",
+        _paragraph((AGAIN if reads_data else PACKAGED).format(name=name, parts=CHOSEN if reads_parts else "")),
+        f"```sh\npython scripts/results_pages.py --run {'DATA ' if reads_data else ''}--only {name}\n```",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -113,15 +127,27 @@ def _origin_rows(text: PageText, result: ResultFile) -> Iterator[str]:
     packages = {"mtloop": provenance.mtloop, **provenance.versions}
     rows = {
         "Date": provenance.date[:10],
-        "Commit": _code(str(provenance.commit)),
+        "Commit": commit_cell(str(provenance.commit)),
         "Data": f"{text.source} {'; '.join(map(_data_cell, origin.data))}",
         "Command": _code(str(result.command)),
-        "Seed": ", ".join(f"{name} {seed}" for name, seed in seeds(**origin.seed).items()),
+        "Seed": ", ".join(f"{name} {seed}" for name, seed in seeds(**origin.seed).items()) or "none",
         "Versions": ", ".join(f"{package} {version}" for package, version in packages.items()),
         "Machine": plain(f"{provenance.processor}, {provenance.cores} cores"),
     }
     yield from ("| | |", "|---|---|")
     yield from (f"| {name} | {value} |" for name, value in rows.items())
+
+
+def commit_cell(commit: str) -> str:
+    """Return a commit; one that was squashed with the commit that has its code."""
+    into = squashed_commits().get(commit)
+    return _code(commit) + (f", squashed into {_code(into)}" if into else "")
+
+
+@cache
+def squashed_commits() -> dict[str, str]:
+    """Return squashed commits with those they became part of."""
+    return tomllib.loads(SQUASHED.read_text(encoding="utf-8"))
 
 
 def _data_cell(data: DataFile) -> str:
@@ -195,8 +221,19 @@ def _paragraph(text: str) -> str:
     return "\n".join(_wrapped([" ".join(text.split())]))
 
 
+def _answer(found: str | Sequence[str]) -> str:
+    """Return a paragraph, or the points of a list."""
+    if isinstance(found, str):
+        return _paragraph(found)
+    return "\n".join(f"- {_paragraph(point)}".replace("\n", "\n  ") for point in found)
+
+
 def _caption(caption: str) -> list[str]:
-    return [_paragraph(plain(caption))] if caption else []
+    """Return a caption; a long list of what the numbers on an axis stand for is a block, one in a line."""
+    sentence, dot, names = caption.partition(". 1: ")
+    if not dot or len(caption) <= MAX_PARAGRAPH:
+        return [_paragraph(plain(caption))] if caption else []
+    return [_paragraph(plain(f"{sentence}.")), _block(f"1: {names}".split("; "))]
 
 
 def _signatures(tables: Iterable[Table]) -> Iterator[str]:
@@ -211,11 +248,18 @@ def _signatures(tables: Iterable[Table]) -> Iterator[str]:
 def run(name: str, text: PageText, data: Path, folder: Path = PAGES) -> None:
     """Run the command of an experiment from the start, and copy its result beside the pages."""
     shutil.rmtree(OUT / name, ignore_errors=True)  # the command would resume what older code wrote
-    words = [word.replace("DATA/", f"{data}/") for word in shlex.split(text.command)[1:]]
+    words = [_word(word, data) for word in shlex.split(text.command)[1:]]
     command = [sys.executable, "-m", "mtloop", *words, "--out", str(OUT / name)]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, check=True)
     shutil.copyfile(OUT / name / FILE_NAME, folder / f"{name}.json")
+
+
+def _word(word: str, data: Path) -> str:
+    """Return a word of a command with its folder; a part of the data is written first."""
+    if word.startswith("PARTS/"):
+        return str(write_part(word.removeprefix("PARTS/"), data, OUT / "parts"))
+    return word.replace("DATA/", f"{data}/")
 
 
 def write(name: str, text: PageText, folder: Path = PAGES) -> None:
@@ -247,7 +291,12 @@ def digest(chart: Chart) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--run", type=Path, metavar="DATA", help="run all experiments again on the files of this folder"
+        "--run",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="DATA",
+        help="run all experiments again on the files of this folder (default: the current one)",
     )
     parser.add_argument("--only", metavar="NAME", help="one experiment")
     options = parser.parse_args(argv)

@@ -1,14 +1,15 @@
-"""Make the screenshots of pages that README and docs show, from real runs: python scripts/screenshots.py
+"""Make the screenshots of pages that README and docs show, from real runs: make screenshots
 
 `report.png` is the report of `mtloop demo --recorded`. `service-run.png` is the page of a run in a shared task on the
 first part of the demo document: the embedded model learns from rewards by `nmt-el`, two passes.
-Needs an installed Chromium.
+`pages/` has every page of the service, light, dark and as on a phone (`page_pictures.py`). Needs an installed Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import os
 import shutil
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from page_pictures import People, page_pictures
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         picture_of_report(browser, Path(folder), out / "report.png")
         picture_of_run(browser, Path(folder), out / "service-run.png")
+        pictures_of_pages(browser, Path(folder), out / "pages")
 
 
 def picture_of_report(browser: Browser, folder: Path, out: Path) -> None:
@@ -62,6 +65,16 @@ def picture_of_run(browser: Browser, folder: Path, out: Path) -> None:
         page.screenshot(path=out, full_page=True)
 
 
+def pictures_of_pages(browser: Browser, folder: Path, out: Path) -> None:
+    """Photograph all pages: of the task and its run, of the demo project, of rating campaigns."""
+    organiser = mtloop("participant", "add", "committee", "--organiser", "--folder", folder / "data").strip()
+    printed = folder / "printed"
+    with service(folder / "data", "--demo", output=printed) as url:
+        translator = printed.read_text().partition("Key:")[2].split()[0]
+        people = People(url, translator, (folder / "key").read_text(), organiser)
+        page_pictures(browser, people, DATA, out)
+
+
 def create_task(folder: Path) -> str:
     """Create the task and a participant; return the key. Regret is measured against the references."""
     with DATA.open(encoding="utf-8", newline="") as file:
@@ -78,22 +91,23 @@ def create_task(folder: Path) -> str:
 
 
 @contextmanager
-def service(folder: Path) -> Iterator[str]:
-    """Serve the tasks in a folder on a free port; yield the address."""
+def service(folder: Path, *options: str, output: Path | None = None) -> Iterator[str]:
+    """Serve the tasks and projects in a folder on a free port; yield the address. It prints into `output`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "mtloop", "serve", "--folder", str(folder), "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/healthz")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
+    command = [sys.executable, "-m", "mtloop", "serve", "--folder", str(folder), "--port", str(port), *options]
+    with (output or Path(os.devnull)).open("w") as printed:
+        process = subprocess.Popen(command, stdout=printed, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(f"http://127.0.0.1:{port}/healthz")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait()
 
 
-def wait_for(url: str, seconds: float = 60) -> None:
+def wait_for(url: str, seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while True:
         try:

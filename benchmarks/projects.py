@@ -1,0 +1,309 @@
+"""Time the server's translate and confirm against the same calls in this process; the memory of many projects.
+
+    python benchmarks/projects.py                           the demo document
+    python benchmarks/projects.py --data FILE.tsv.xz [--calls 500] [--projects 200]
+
+The server has one web process and one engine; this process has one thread. Four parts:
+
+- Each segment is translated and confirmed on the server, then in this process: propose, learn, and the translations of
+  the proof before and after. Both have the same translations, or the script ends.
+- Many projects with a few corrections each, more than the engine keeps ready. The others leave their snapshot in a
+  cache with a budget. The memory of the engine should grow by snapshots alone.
+- A server that starts anew, without a cache, and projects that it has not seen yet. Their floor is reading the snapshot
+  from the database into a new learner.
+- The size of a project by method: its snapshot after some lessons, made in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+
+from mtloop.core import PostEdit, Proposal, Reward, Segment
+from mtloop.data import read, take
+from mtloop.methods.defaults import DEFAULT_METHOD
+from mtloop.service.administration import Administration
+from mtloop.service.engines.answers_of_learners import learn_with_proof
+from mtloop.service.engines.base_models import BaseModels, LearnerMaker
+from mtloop.service.engines.snapshots import pack, unpack
+from mtloop.service.project_log.event_log import Configured, LoggedLesson
+from mtloop.service.projects.learning_kinds import learns_from_ratings
+from mtloop.service.server import listen
+from mtloop.service.settings import METHODS, Settings
+from mtloop.service.storage import Storage
+
+T = TypeVar("T")
+DEMO = Path(__file__).parents[1] / "mtloop" / "demo" / "manual.en-de.tsv"
+READY = 8  # learners that the engine keeps ready
+CORRECTIONS = 5  # of each of the many projects
+COLD = 20  # projects that are asked for the first time
+BUDGET = Settings().engine_cache_bytes
+
+
+@dataclass
+class Times:
+    """Seconds of the same call on the server and here."""
+
+    server: list[float] = field(default_factory=list)
+    here: list[float] = field(default_factory=list)
+
+    def line(self, name: str, share: float) -> str:
+        there, here = quantile(self.server, share), quantile(self.here, share)
+        count = len(self.here)
+        return (
+            f"{name:<14} p{share * 100:.0f} of {count}: server {there * 1000:7.1f} ms, "
+            f"in this process {here * 1000:7.1f} ms, ratio {there / here:.2f}"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = parse(argv)
+    pairs = [(segment.source, truth.references[0]) for segment, truth in take(read(options.data), options.calls)]
+    models = BaseModels()
+    maker = models.maker(Configured(options.model, options.method))
+    maker.prepare_thread()
+    names = [f"p{number}" for number in range(options.projects)]
+    print(f"{options.method}, {len(pairs)} segments, one thread\n")
+    with tempfile.TemporaryDirectory() as folder:
+        with server(Path(folder), options.model, BUDGET) as running:
+            compare_calls(running.client, maker, options.method, pairs)
+            fill_engine(running, options.method, names, pairs)
+        with server(Path(folder), options.model, 0) as running:
+            ask_cold_projects(running, maker, names, pairs)
+    print_sizes(models, options.model, options.methods.split(","), pairs[: options.lessons])
+
+
+def compare_calls(client: httpx2.Client, maker: LearnerMaker, method: str, pairs: Sequence[tuple[str, str]]) -> None:
+    create(client, "calls", method)
+    learner, translating, confirming = maker.make(), Times(), Times()
+    for source, target in pairs:
+        segment = Segment("", source, {"syntax": "plain"})
+        seconds, answer = timed(partial(post, client, "/projects/calls/translate", text=source))
+        translating.server.append(seconds)
+        seconds, proposal = timed(partial(learner.propose, segment))
+        translating.here.append(seconds)
+        proposed = answer["translations"][0]["translation"]
+        assert proposed == proposal.text, "the server and this process differ"
+        body = {"source": source, "translation": target, "proposal": proposed}
+        confirming.server.append(timed(partial(post, client, "/projects/calls/confirm", **body))[0])
+        confirming.here.append(timed(partial(learn_here, learner, segment, target))[0])
+    print(translating.line("translate", 0.5))
+    print(translating.line("translate", 0.95))
+    print(confirming.line("confirm", 0.5))
+    print(confirming.line("confirm", 0.95))
+
+
+def learn_here(learner: Any, segment: Segment, target: str) -> None:
+    learner.propose(segment)
+    learn_with_proof(learner, LoggedLesson(0, Proposal(segment, ""), PostEdit(target), ""))
+
+
+def fill_engine(running: RunningServer, method: str, names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> None:
+    """Create projects, more than the engine keeps ready, and print how its memory grows."""
+    points, memory = sorted({max(READY + 1, len(names) * part // 4) for part in range(1, 5)}), dict[int, int]()
+    for number, name in enumerate(names, 1):
+        create(running.client, name, method)
+        for source, target in pairs[:CORRECTIONS]:
+            body = {"source": source, "translation": target, "proof": False}
+            post(running.client, f"/projects/{name}/confirm", **body)
+        if number in points:
+            time.sleep(2)  # a project that leaves is saved in the background
+            memory[number] = running.memory()
+    size = statistics.median(asyncio.run(snapshot_sizes(running.settings)))
+    print(f"\n{len(names)} projects with {CORRECTIONS} corrections each, {READY} learners ready")
+    print(f"snapshot       {size / 1e6:7.2f} MB (median); the budget for all is {BUDGET / 1e6:.0f} MB")
+    for number, found in memory.items():
+        cached = min(BUDGET, (number - READY) * size)
+        print(f"engine         {found / 1e6:7.0f} MB with {number:3} projects, snapshots {cached / 1e6:4.0f} MB")
+    first, last = min(memory), max(memory)
+    deltas = max(size, min(BUDGET, (last - READY) * size) - min(BUDGET, (first - READY) * size))
+    print(f"growth         {(memory[last] - memory[first]) / deltas:7.2f} of what the snapshots add")
+
+
+def ask_cold_projects(
+    running: RunningServer, maker: LearnerMaker, names: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> None:
+    """Time the first translation of projects that a new engine does not know, and reading their snapshots."""
+    asked, known, times = names[:COLD], names[-1], Times()
+
+    def ask(name: str) -> float:
+        return timed(partial(post, running.client, f"/projects/{name}/translate", text=pairs[0][0]))[0]
+
+    ask(known)  # loads the base model
+    warm = statistics.median(ask(known) for _ in range(5))
+    for name in asked:
+        times.server.append(ask(name))
+        times.here.append(asyncio.run(read_snapshot(running.settings, name, maker)))
+    print(times.line("cold project", 0.5), f"(a warm one: {warm * 1000:.1f} ms)")
+
+
+def print_sizes(models: BaseModels, model: str, methods: Sequence[str], pairs: Sequence[tuple[str, str]]) -> None:
+    """Print the bytes of a project by method, after a few lessons and after all of them."""
+    counts = sorted({min(CORRECTIONS, len(pairs)), len(pairs)})
+    titles = " ".join(f"{f'{count} lessons':>14}" for count in counts)
+    print(f"\nkB of a project  {titles}")
+    for method in methods:
+        sizes = snapshot_bytes(models.maker(Configured(model, method)), method, pairs, counts)
+        print(f"{method:<16} {' '.join(f'{size / 1e3:14.1f}' for size in sizes)}", flush=True)
+
+
+def snapshot_bytes(
+    maker: LearnerMaker, method: str, pairs: Sequence[tuple[str, str]], counts: Sequence[int]
+) -> Iterator[int]:
+    """Yield the size of a learner's snapshot after each of these numbers of lessons."""
+    learner: Any = maker.make()
+    for number, (source, target) in enumerate(pairs, 1):
+        segment = Segment(str(number), source, {"syntax": "plain"})
+        if learns_from_ratings(method):
+            learner.learn(learner.propose(segment), Reward(0.5))
+        else:
+            learner.learn(Proposal(segment, ""), PostEdit(target))
+        if number in counts:
+            yield len(pack(learner))
+
+
+async def snapshot_sizes(settings: Settings) -> list[int]:
+    """The bytes of the newest snapshot of each of the many projects."""
+    storage = Storage.connect(settings.url)
+    sizes = []
+    for project, _ in await storage.projects.list_for(None, limit=100_000):
+        known = await storage.projects.snapshots(project.id)
+        if project.name.startswith("p") and known:
+            newest = max(known, key=lambda one: known[one].lessons)
+            sizes.append(len(await storage.projects.read_snapshot(project.id, newest) or b""))
+    await storage.close()
+    return sizes or [0]
+
+
+async def read_snapshot(settings: Settings, name: str, maker: LearnerMaker) -> float:
+    """The seconds that a snapshot needs from the database into a new learner."""
+    storage = Storage.connect(settings.url)
+    project = await storage.projects.find(name)
+    assert project is not None
+    known = await storage.projects.snapshots(project.id)
+    digest = max(known, key=lambda one: known[one].lessons)
+    start = time.perf_counter()
+    data = await storage.projects.read_snapshot(project.id, digest)
+    assert data is not None
+    unpack(data, maker.make())
+    seconds = time.perf_counter() - start
+    await storage.close()
+    return seconds
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    """A server with one web process and one engine, a client of it, and its log."""
+
+    settings: Settings
+    client: httpx2.Client
+    log: Path
+
+    def memory(self) -> int:
+        """The bytes that the engine has in memory. Its id is in the log."""
+        started = [json.loads(line) for line in self.log.read_text().splitlines() if "engine started" in line]
+        status = Path(f"/proc/{started[-1]['pid']}/status").read_text()
+        kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+        return int(kilobytes) * 1024
+
+
+@contextmanager
+def server(folder: Path, model: str, cache_bytes: int) -> Iterator[RunningServer]:
+    """A server on the database of this folder. Its engine keeps snapshots in a cache of so many bytes."""
+    with listen("127.0.0.1", 0) as probe:
+        port = int(probe.getsockname()[1])
+    limits = {"rate": 0, "quota": 0, "max_projects": 0, "engine_linger": 1}
+    engine = {"engine_learners": READY, "engine_cache_bytes": cache_bytes}
+    settings = Settings(folder=folder / "data", models=model, port=port, **limits, **engine)
+    key = Administration(settings).add_participant(f"ann{cache_bytes}", organiser=True)
+    log = folder / f"log{cache_bytes}"
+    environment = os.environ | settings.environment()
+    with log.open("ab") as file:
+        process = subprocess.Popen([sys.executable, "-m", "mtloop", "serve"], env=environment, stdout=file, stderr=file)
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}/v1", headers={"x-api-key": key}, timeout=600) as client:
+            wait_for(client)
+            yield RunningServer(settings, client, log)
+    finally:
+        process.terminate()
+        process.wait(60)
+        wait_for_engine(log)
+
+
+def wait_for_engine(log: Path) -> None:
+    """The engine ends by itself, saves its projects and closes the database."""
+    for _ in range(600):
+        if "engine stopped" in log.read_text():
+            return
+        time.sleep(0.1)
+    raise SystemExit("the engine did not stop")
+
+
+def wait_for(client: httpx2.Client) -> None:
+    for _ in range(600):
+        try:
+            client.get("/projects")
+        except httpx2.TransportError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit("the server did not start")
+
+
+def create(client: httpx2.Client, name: str, method: str) -> None:
+    body = {"name": name, "method": method, "source_language": "en", "target_language": "de"}
+    post(client, "/projects", **body)
+
+
+def post(client: httpx2.Client, path: str, **body: Any) -> Any:
+    response = client.post(path, json=body)
+    if response.status_code >= 300:
+        raise SystemExit(f"{path}: {response.status_code} {response.text}")
+    return response.json()
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DEMO)
+    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--method", default=DEFAULT_METHOD)
+    parser.add_argument("--calls", type=int, help="segments to translate and confirm (default: 500)")
+    parser.add_argument("--projects", type=int, help="number of projects (default: 200)")
+    parser.add_argument("--methods", default=METHODS, help="methods whose snapshots are measured, comma-separated")
+    parser.add_argument("--lessons", type=int, help="lessons of these snapshots (default: 50)")
+    parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
+    options = parser.parse_args(argv)
+    calls, projects, lessons = (4, READY + 3, 2) if options.small else (500, 200, 50)
+    options.calls = calls if options.calls is None else options.calls
+    options.projects = projects if options.projects is None else options.projects
+    options.lessons = lessons if options.lessons is None else options.lessons
+    return options
+
+
+if __name__ == "__main__":
+    main()
