@@ -36,8 +36,7 @@ LOCK_SECONDS = 5  # to wait for a lock, a free connection or a new connection
 # shutting down or starting
 _OUTAGE_CODES = ("08", "25006", "40001", "40P01", "53", "55P03", "57P")
 _DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
-EMPTYING_MILLISECONDS = 1_000
-_BUSY_TIMEOUT = f"PRAGMA busy_timeout={round(LOCK_SECONDS * 1000)}"
+EMPTYING_SECONDS = 1
 _MIGRATION_LOCK = 2017  # PostgreSQL's advisory lock: one process at a time migrates
 
 BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
@@ -125,12 +124,12 @@ class Database:
         if self.is_postgresql:
             return
         async with self.reading() as connection:
-            await connection.exec_driver_sql(f"PRAGMA busy_timeout={EMPTYING_MILLISECONDS}")
+            await connection.exec_driver_sql(_busy_timeout(EMPTYING_SECONDS))
             try:
                 with suppress(sa.exc.DBAPIError):
                     await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
-                await connection.exec_driver_sql(_BUSY_TIMEOUT)
+                await connection.exec_driver_sql(_busy_timeout(LOCK_SECONDS))
 
     async def migrate(self) -> None:
         """Bring the schema up to date. Several processes may call this at the same time."""
@@ -264,10 +263,14 @@ def _set_pragmas(connection: Any, _: object) -> None:
     connection.create_function("lower", 1, _lower, deterministic=True)
     cursor = connection.cursor()
     # secure_delete: what is deleted is overwritten, so that the file does not keep the texts of a deleted project
-    cursor.execute(_BUSY_TIMEOUT)  # first: changing the journal mode may wait for a lock too
+    cursor.execute(_busy_timeout(LOCK_SECONDS))  # first: changing the journal mode may wait for a lock too
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _busy_timeout(seconds: float) -> str:
+    return f"PRAGMA busy_timeout={round(seconds * 1000)}"
 
 
 def _lower(text: str | None) -> str | None:
