@@ -120,12 +120,22 @@ def _translate(learner: Learner, call: TranslationCall, numbers: Sequence[int]) 
         answers = [_answer(learner, proposal, numbers, origins)]
     else:
         answers = [_answer(learner, proposal, numbers) for proposal in _propose(learner, call)]
-    if call.candidates > 1:
-        if not isinstance(learner, ProposesBest):
-            raise InputError("this method gives one translation of a text")
+    if call.candidates > 1 and isinstance(learner, ProposesBest):
         for answer, segment in zip(answers, call.segments, strict=True):
             answer["candidates"] = learner.propose_best(segment, call.candidates)
     return answers
+
+
+def check_call(learner: Learner, call: TranslationCall) -> None:
+    """Raise InputError if a learner cannot answer a call, before anything is computed or drawn."""
+    if call.prefix and rates(learner):
+        raise InputError("this method draws whole translations; leave out `prefix`")
+    if call.candidates == 1:
+        return
+    if not isinstance(learner, ProposesBest):
+        raise InputError("this method gives one translation of a text; leave out `candidates`")
+    if call.prefix:
+        raise InputError("a prefix has one completion; leave out `candidates` or `prefix`")
 
 
 def rates(learner: Learner) -> bool:

@@ -19,7 +19,14 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from mtloop.core.protocols import Learner, WritesDelta
 from mtloop.core.serialisation import encode
 from mtloop.core.types import Learned, PostEdit
-from mtloop.service.engines.answers_of_learners import Proof, TranslationCall, learn_with_proof, rates, translate
+from mtloop.service.engines.answers_of_learners import (
+    Proof,
+    TranslationCall,
+    check_call,
+    learn_with_proof,
+    rates,
+    translate,
+)
 from mtloop.service.engines.base_models import BaseModels, LearnerMaker
 from mtloop.service.engines.learner_state import (
     SNAPSHOT_EVERY,
@@ -94,6 +101,7 @@ class HostedProject:
         """Translate texts with a learner that knows all events up to this number."""
         async with self._turn(number) as host:
             state, rebuilding = host.number, self._is_rebuilding  # of the learner that translates now
+            check_call(host.learner, call)
             call = await self._named(host, call)
             visible = self._corrections_of(host, call.documents)
             answers = await self._in_thread(host.maker, translate, host.learner, call, host.state.corrections, visible)

@@ -22,6 +22,7 @@ from helpers.tiny_marian import demo_pairs, write_tiny
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.serialisation import decode
 from mtloop.core.types import Learned, Proposal, Reward, Segment
@@ -583,5 +584,27 @@ def test_one_text_twice_is_drawn_twice_and_both_ratings_count(tmp_path: Path, mo
             number = await rate(storage, one, token, 1.0)
             assert number == place + 2
             assert (await project.learn(number, proof=False))["learned"]["updates"] == 1
+
+    run_engine(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "reason"),
+    [
+        ("nmt-el", {"prefix": "Das"}, "draws whole translations; leave out `prefix`"),
+        ("nmt-el", {"candidates": 2}, "gives one translation of a text; leave out `candidates`"),
+        (LORA, {"prefix": "Das", "candidates": 2}, "a prefix has one completion"),
+    ],
+)
+def test_a_call_that_a_method_cannot_answer_is_refused_before_anything_is_drawn(
+    tmp_path: Path, model: str, method: str, fields: dict[str, Any], reason: str
+) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model, method=method)
+        project = HostedProject(one, shared)
+        with pytest.raises(InputError, match=reason):
+            await project.translate(1, TranslationCall(ASKED[:1], **fields))
+        assert await storage.projects.take_proposal_numbers(one, 1) == 1
+        assert (await project.translate(1, TranslationCall(ASKED[:1])))["translations"]
 
     run_engine(tmp_path, work)
