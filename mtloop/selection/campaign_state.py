@@ -121,6 +121,18 @@ class CampaignState:
             found[system].append(value)
         return {system: fmean(values) if values else 0.0 for system, values in found.items()}
 
+    @cached_property
+    def best(self) -> str:
+        """The system that the ratings so far show to be the best, whatever the policy would like to try next.
+
+        It is the first of the verdict, else the rated system with the highest mean. Without ratings it is the first by
+        name.
+        """
+        if self.verdict is not None:
+            return self.verdict.best[0]
+        means, rated = self.means(), {system for _, system in self.cell_values}
+        return min(rated or means, key=lambda system: (-means[system], system))
+
     def status(self) -> CampaignStatus:
         """The current state of the campaign."""
         counts = dict.fromkeys(self.plan.outputs, 0)

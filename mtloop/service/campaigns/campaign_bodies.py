@@ -261,7 +261,7 @@ class RatingList(BaseModel):
 
 
 class BestBody(BaseModel):
-    """The translation of the system that the policy chooses now. Organisers see the system."""
+    """The translation of the best system after the ratings so far. Organisers see the system."""
 
     segment: int
     text: str

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from mtloop.core.errors import InputError
-from mtloop.selection.recorded_system import serve_best
 from mtloop.service.accounts.keys import hash_key, new_token
 from mtloop.service.accounts.models import Participant
 from mtloop.service.audit.models import Actor
@@ -207,7 +206,7 @@ async def export_ratings(
 
 @router.get("/{campaign}/best", response_model=BestBody, responses=documented(*ALWAYS, *IN_PARTS, UNKNOWN_CAMPAIGN))
 async def best_of_segment(campaign: str, request: Request, segment: Segment) -> Response:
-    """Get the translation of a segment by the system that the policy chooses after the ratings so far."""
+    """Get the translation of a segment by the best system after the ratings so far."""
     return await _best(campaign, request, segment)
 
 
@@ -218,7 +217,7 @@ async def best_of_segment(campaign: str, request: Request, segment: Segment) -> 
     openapi_extra=body_of(SourceBody),
 )
 async def best_of_source(campaign: str, request: Request) -> Response:
-    """Get the translation of a source line of the campaign by the system that the policy chooses."""
+    """Get the translation of a source line of the campaign by the best system after the ratings so far."""
     return await _best(campaign, request, None)
 
 
@@ -232,6 +231,6 @@ async def _best(campaign: str, request: Request, segment: int | None) -> Respons
         segment = state.plan.sources.index(source) + 1 if source in state.plan.sources else 0
     if not 1 <= segment <= len(state.plan.sources):
         raise ProblemError(UNKNOWN_SEGMENT)
-    served = await asyncio.to_thread(serve_best, state, segment - 1)
-    system = {"system": served.system} if who.organiser else {}
-    return json_response({"segment": segment, "text": served.text, **system})
+    best = await asyncio.to_thread(lambda: state.best)
+    system = {"system": best} if who.organiser else {}
+    return json_response({"segment": segment, "text": state.plan.outputs[best][segment - 1], **system})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -197,6 +198,25 @@ def test_select_serves_the_best_system_while_the_campaign_runs(organiser: TestCl
         organiser.post("/v1/campaigns/menu/best", json={"source": "Another sentence."}),
     ):
         assert response.json()["type"] == "urn:mtloop:unknown-segment"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_best_system_is_served_whatever_the_policy_tries_next(organiser: TestClient, policy: str) -> None:
+    create(organiser, policy=policy, segments=24)
+    assert best_systems(organiser, [1]) == {"alpha-net"}, "without ratings: the first by name"
+    rater = add_rater(organiser, "kim")
+    for _ in range(8):
+        assert rater.rate_next("score", lambda text: 100 - quality_of(text))  # the worst system is now the best
+        found = status(organiser)
+        rated = [system for system, count in found["ratings"].items() if count]
+        assert best_systems(organiser, range(1, 25)) == {max(rated, key=found["means"].__getitem__)}
+
+
+def best_systems(client: TestClient, segments: Iterable[int]) -> set[str]:
+    """The systems that are served for these segments."""
+    served = [client.get("/v1/campaigns/menu/best", params={"segment": at}).json() for at in segments]
+    assert all(one["text"] == text_of(one["system"], one["segment"] - 1) for one in served)
+    return {one["system"] for one in served}
 
 
 def test_the_document_around_is_shown(organiser: TestClient) -> None:
