@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import uvicorn
 from helpers.rated_campaigns import campaign_body, quality_of
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, FloatRect, Page, Response, expect
 
 from mtloop.service import Settings, create_app
 from mtloop.service.administration import Administration
@@ -123,6 +123,12 @@ class Person:
     @property
     def source(self) -> str:
         return self.page.locator("#source").inner_text()
+
+    def box(self, selector: str) -> FloatRect:
+        """Where an element is in the window."""
+        found = self.page.locator(selector).bounding_box()
+        assert found is not None, selector
+        return found
 
     def expect_text(self, text: str) -> None:
         """Wait until this translation is the one to rate."""

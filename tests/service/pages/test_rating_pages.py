@@ -70,6 +70,28 @@ def test_scores_skip_and_undo_by_keyboard_without_a_hint_about_systems(browser: 
     assert [one for one in rater.errors if "409" not in one] == []
 
 
+LONG = "A sentence of a manual that is so long that only a few like it fit on the page at the same time. "
+
+
+@pytest.mark.parametrize("width", [1280, 380], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("lines", "seen"), [(1, 1.0), (2, 1.0), slow(9, 0.0)], ids=["short", "long", "too long"])
+def test_the_sentence_to_rate_is_in_sight(
+    browser: Browser, site: CampaignSite, width: int, lines: int, seen: float
+) -> None:
+    """The page and the document around are scrolled to it; of one that does not fit, the beginning is in sight."""
+    name = f"sight-{width}-{lines}"
+    site.create(name, sources=[f"{at}. {LONG * lines}" for at in range(SEGMENTS)])
+    rater = Person.rates(browser, site.link(name), viewport={"width": width, "height": 600})
+    for _ in range(2):
+        frame, place, header, bar = map(rater.box, ("#document", "#source", "header.rater", ".actions"))
+        assert place["y"] >= max(frame["y"], header["y"] + header["height"]) - 1
+        assert place["y"] + place["height"] * seen <= min(frame["y"] + frame["height"], bar["y"]) + 1
+        rater.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        rater.score(50)
+        if width == 1280:
+            rater.page.set_viewport_size({"width": 700, "height": 800})  # the text is wrapped anew
+
+
 @pytest.mark.slow
 def test_three_raters_with_overlap_rate_until_the_rule_stops(browser: Browser, site: CampaignSite) -> None:
     site.create("overlap", overlap=2, min_per_rater=8, attention_checks=0.1)

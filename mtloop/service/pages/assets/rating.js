@@ -77,10 +77,17 @@ function line(text, current) {
 function showDocument() {
   const around = (lines) => (lines ?? []).map((text) => line(text, false));
   $("document").replaceChildren(...around(item.before), line(item.source, true), ...around(item.after));
-  const place = $("source");
-  $("document").scrollTop = place.offsetTop - $("document").offsetTop - ($("document").clientHeight - place.clientHeight) / 2;
   $("reference").hidden = !item.reference;
   $("reference").querySelector("p").textContent = item.reference ?? "";
+  scrollToSource();
+}
+
+// Scrolls the document to the sentence to rate: to its middle, or to its beginning if it does not fit.
+function scrollToSource() {
+  const place = $("source"); // its offset is counted from the document, which is positioned
+  if (!place) return;
+  const above = Math.max(0, ($("document").clientHeight - place.offsetHeight) / 2);
+  $("document").scrollTop = place.offsetTop - above;
 }
 
 function showItem() {
@@ -92,6 +99,7 @@ function showItem() {
   const draft = [stored(DRAFT), stored(LAST)].find((one) => one?.item === item.item);
   if (draft) answer.restore(draft.answer);
   showDocument();
+  $("document").scrollIntoView({ block: "nearest" }); // who saved may have scrolled down to the buttons
   changed();
   seconds = 0;
   startClock();
@@ -240,4 +248,5 @@ for (const [id, act] of Object.entries({ save, skip, undo, pause, begin, continu
 $("copy").addEventListener("click", async () => { await copyText($("link")); tell(texts.copied); });
 document.addEventListener("keydown", onKey);
 document.addEventListener("visibilitychange", () => (document.hidden ? stopClock() : !$("work").hidden && startClock()));
+new ResizeObserver(scrollToSource).observe($("document"));
 open();
