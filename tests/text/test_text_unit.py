@@ -47,6 +47,8 @@ PLACEHOLDERS = [
     " a@example.org ",
     "${x}",
     "{{ y }}",
+    "[X7X]",
+    "@@PH8@@",
 ]
 TAGS = [
     "<b>",
@@ -430,6 +432,42 @@ def test_a_correction_of_a_page_teaches_its_blocks() -> None:
 
 def test_blocks_in_xml_files_are_inline_elements() -> None:
     assert TextUnit.of("Save <p>the file</p> now", "xml").parts == ("Save the file now",)
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        ("[X0X]Open[X7X] the drawer.", ("Open the drawer.",)),
+        ("Choose @@PH7@@Save as@@PH18@@.", ("Choose Save as.",)),
+        ("[X0X]To[X5X] the end", ("To the end",)),
+        ("Open foo[X8X] now.", ("Open foo now.",)),
+        ("Wait [X5X]seconds.", ("Wait seconds.",)),
+        ("[X0X][X3X]Save it now.[X16X][X20X]", ("Save it now.",)),
+        ("first[X5X]second line", ("first second line",)),
+        ("file[X4X]s of the folder", ("files of the folder",)),
+        ("Open <b>foo[X11X]</b> now.", ("Open foo now.",)),
+        ("Send [X5X] files to ([X20X]).", ("Send %1 files to (%2).",)),
+        ("[X0X]px wide, [X11X]%", ("%1px wide, %2%",)),
+        ("Look in /usr/lib@@PH16@@ here", ("Look in %1 here",)),
+    ],
+)
+def test_a_word_that_touches_a_placeholder_of_a_client_is_seen_as_a_word(source: str, parts: tuple[str, ...]) -> None:
+    unit = TextUnit.of(source)
+    assert unit.parts == parts
+    assert unit.assemble(list(unit.parts)).text == source
+
+
+def test_placeholders_of_a_client_enclose_the_words_as_tags_do() -> None:
+    unit = TextUnit.of("Click [X6X]here[X12X] now.")
+    assert unit.assemble(["Klicken Sie jetzt hier."], lambda *_: [(18, 22, 6, 10)]).text == (
+        "Klicken Sie jetzt [X6X]hier[X12X]."
+    )
+
+
+def test_what_was_taught_with_tags_holds_for_the_placeholders_of_a_client() -> None:
+    taught = TextUnit.of("<b>Open</b> it now.").lessons("<b>Öffnen</b> Sie es.")
+    assert taught == (("Open it now.", "Öffnen Sie es."),)
+    assert TextUnit.of("[X0X]Open[X8X] it now.").parts == (taught[0][0],)
 
 
 def test_an_unknown_syntax_is_plain_text() -> None:

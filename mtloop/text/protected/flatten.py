@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from mtloop.text.protected.placeholders import find_placeholders, stand_in
+from mtloop.text.protected.placeholders import ClientMarkup, client_markup, find_placeholders, stand_in
 from mtloop.text.protected.placement import Mark
 from mtloop.text.protected.tags import Tag, TagKind, find_tags
 
@@ -62,7 +62,8 @@ class Flat:
     def of(cls, source: str, *, is_xml: bool = False, is_html: bool = False) -> Flat:
         """Flatten a text. HTML is XML, but its block elements separate texts."""
         is_xml = is_xml or is_html
-        tags, building, position = find_tags(source, xml=is_xml, html=is_html), _Building(is_xml), 0
+        tags, position = find_tags(source, xml=is_xml, html=is_html), 0
+        building = _Building(is_xml, pairs=len(tags))
         for tag, separates in zip(tags, _separating(tags, is_xml, is_html), strict=True):
             building.add_text(source[position : tag.start])
             building.add_tag(tag, source[tag.start : tag.end], source[tag.end : tag.end + 1], separates)
@@ -101,6 +102,8 @@ class _Building:
     """A flat text that grows: its pieces and their length."""
 
     is_xml: bool
+    pairs: int = 0
+    """The first number of a pair that no tag has."""
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     placeholders: list[str] = field(default_factory=list)
@@ -111,11 +114,17 @@ class _Building:
     def add_text(self, raw: str) -> None:
         self.breaks = iter(LINE_END.findall(raw))
         text, position = html.unescape(raw) if self.is_xml else raw, 0
+        markup = client_markup(text)
         for start, end in find_placeholders(text):
             self._add_plain(text[position:start])
-            self._add_placeholder(self._as_written(text[start:end]))
+            raw = self._as_written(text[start:end])
+            if start in markup:
+                self._add_client_markup(raw, markup[start])
+            else:
+                self._add_placeholder(raw)
             position = end
         self._add_plain(text[position:])
+        self.pairs += len(markup)
 
     def add_tag(self, tag: Tag, raw: str, after: str, separates: bool) -> None:
         if tag.kind is TagKind.WORD and not separates:
@@ -124,6 +133,10 @@ class _Building:
         divides = tag.kind is TagKind.SINGLE and self._last.isalnum() and after.isalnum()
         self._add_mark(raw, pair=tag.pair, replaces_space=divides, separates=separates)
         self._add(" " if divides else "")
+
+    def _add_client_markup(self, raw: str, markup: ClientMarkup) -> None:
+        self._add_mark(raw, pair=markup.pair + self.pairs if markup.pair >= 0 else -1, replaces_space=markup.divides)
+        self._add(" " if markup.divides else "")
 
     def _as_written(self, text: str) -> str:
         """Return a text as it stands in the source: in XML, escaped and with its own line breaks."""

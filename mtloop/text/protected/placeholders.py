@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 _EXTENSIONS = (  # of files that texts name; none of them is a word after a full stop
     "7z avi bak bat bmp bz2 cfg conf cpp css csv dat deb dll dmg doc docx dtd epub exe gif gz htm html ico ini ipynb "
@@ -11,6 +12,7 @@ _EXTENSIONS = (  # of files that texts name; none of them is a word after a full
     "properties ps1 py pyc rar rpm rst rtf sh sql sqlite svg tar tbx tgz tif tiff tmp tmx toml ts tsv tsx ttf txt wav "
     "webm webp whl woff xlf xliff xls xlsx xml xsd xsl xz yaml yml zip"
 )
+_CLIENTS = r"\[X\d+X\]|@@PH\d+@@"  # [X7X], @@PH7@@: Weblate puts them in place of what must stay
 _PATTERNS = (
     r"(?P<url>\b(?:https?|ftps?|sftp|ssh|git|file|irc|ldap)://[^\s<>\"'`{}|\\^]+|\bmailto:[^\s<>\"']+|\bwww\.[\w-]+\.[^\s<>\"']+)",
     r"(?<![\w.+&-])[\w.+&-]+@[\w-]+(?:\.[\w-]+)+",  # e-mail address
@@ -19,7 +21,7 @@ _PATTERNS = (
     r"[$#%@]\{[^\s{}]+\}",  # ${name}, #{name}, %{name}
     r"\{\s*[\w.]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",  # {size, number, integer}
     r"\{[A-Za-z_]?[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}",  # {}, {0}, {name!r:>10}
-    r"\[X\d+X\]|@@PH\d+@@",  # [X7X], @@PH7@@: Weblate puts them in place of what must stay
+    _CLIENTS,
     r"%[A-Z_][A-Z0-9_]+(?:\([A-Z0-9]+\))?%",  # %APPDATA%
     r"%\([^()\s]+\)[-#0+]*+(?:\*|\d*+)(?:\.\d+)?[hlL]?[diouxXeEfFgGcrsa]",  # %(name)s
     r"%\d+\$[-#0+' ]*+\d*+(?:\.\d+)?(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcsCSp@]",  # %1$s
@@ -37,6 +39,11 @@ _PATTERNS = (
     r"(?<!\w)\\\\[\w.$-]+\\[^\s<>\"|?*]+",  # \\server\share
 )
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
+_CLIENT = re.compile(_CLIENTS)
+_CLIENT_RUN = re.compile(f"(?:{_CLIENTS})+")
+_WORD_BEFORE, _WORD_AFTER = re.compile(r"[^\W\d_]*\Z"), re.compile(r"[^\W\d_]*")
+_ENDINGS = ".,;:!?…)]'\"”’»"  # what may stand between the last word of a pair of tags and its end
+MIN_WORD = 3  # letters; what is shorter may be a suffix or a unit: [X0X]s, [X0X]px
 _TRAILING = ".,;:!?…'\"”“’‘»«"
 STAND_IN = re.compile(r"%(\d{1,9})(?!\d)")
 """What the model sees in place of a placeholder: %1, %2, ... It knows them from the messages it was trained on.
@@ -65,11 +72,58 @@ def find_placeholders(text: str) -> Iterator[tuple[int, int]]:
 
 def _end(found: re.Match[str]) -> int:
     """Return the end of a match. Punctuation after an address or a path belongs to the sentence."""
-    text, end = found[0], found.end()
-    if found["url"] or "/" in text or "@" in text:
-        length, surplus = len(text.rstrip(_TRAILING)), text.count(")") - text.count("(")
-        while surplus > 0 and text[length - 1] in _TRAILING + ")":
-            surplus -= text[length - 1] == ")"
-            length -= 1
-        end = found.start() + len(text[:length].rstrip(_TRAILING))
-    return end
+    text = found[0]
+    if (client := _CLIENT.search(text)) and not found["url"]:  # itself, or a path that touches one
+        text = text[: client.start() or None]
+    elif not found["url"] and "/" not in text and "@" not in text:
+        return found.end()
+    length, surplus = len(text.rstrip(_TRAILING)), text.count(")") - text.count("(")
+    while surplus > 0 and text[length - 1] in _TRAILING + ")":
+        surplus -= text[length - 1] == ")"
+        length -= 1
+    return found.start() + len(text[:length].rstrip(_TRAILING))
+
+
+@dataclass(frozen=True)
+class ClientMarkup:
+    """A placeholder of a client that stands for markup. `pair` is the same number for its opening and closing one."""
+
+    pair: int = -1
+    divides: bool = False
+    """Whether it stands between two words, as a line break does."""
+
+
+def client_markup(text: str) -> dict[int, ClientMarkup]:
+    """Find the client's own placeholders that touch words, by where they start. They stand for tags and other markup.
+
+    Weblate sends `<b>Open</b> it` as `[X0X]Open[X7X] it`: the word must be seen as a word. A placeholder between spaces
+    or next to punctuation stands for a word of the sentence, and is not returned.
+
+    >>> client_markup("[X0X]Open[X7X] the [X12X] now.")
+    {0: ClientMarkup(pair=0, divides=False), 9: ClientMarkup(pair=0, divides=False)}
+    """
+    found, opened, pairs = dict[int, ClientMarkup](), list[int](), 0
+    for run in _CLIENT_RUN.finditer(text):
+        before, after = _letters_around(text, *run.span())
+        last, next_one = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
+        starts = [one.start() for one in _CLIENT.finditer(run[0])]
+        starts = [run.start() + start for start in starts]
+        touches = max(before, after) >= MIN_WORD
+        if after and not last.isalnum():
+            opened += starts
+            touches = after >= MIN_WORD
+        elif opened and not next_one.isalnum() and (last.isalnum() or (last and last in _ENDINGS)):
+            while opened and starts:
+                found[opened.pop()] = found[starts.pop(0)] = ClientMarkup(pairs)
+                pairs += 1
+        if touches:
+            divides = last.isalnum() and after > 0 and (not before or min(before, after) >= MIN_WORD)
+            found.update(dict.fromkeys(starts, ClientMarkup(divides=divides)))
+    return dict(sorted(found.items()))
+
+
+def _letters_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the number of letters right before and right after a part of a text."""
+    before = _WORD_BEFORE.search(text, max(0, start - MIN_WORD), start)
+    after = _WORD_AFTER.match(text, end, end + MIN_WORD)
+    return len(before[0]) if before else 0, len(after[0]) if after else 0
