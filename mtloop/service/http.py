@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,6 +16,10 @@ from starlette.responses import Response
 from mtloop.service.problems import TOO_LARGE, WRONG_CONTENT_TYPE, Problem, ProblemError, invalid_request
 
 B = TypeVar("B", bound=BaseModel)
+T = TypeVar("T")
+LONG_BODY = 1 << 16  # bytes; a longer body is read in a thread, so that other requests do not wait
+MAX_VALUES = 25_000  # of a JSON body: each may be a mistake, and a mistake takes long to describe
+MAX_MISTAKES = 100  # that are looked at to say what is wrong with a body
 BODY_TOO_LARGE = replace(TOO_LARGE, detail="The body of the request is larger than this service allows.")
 CLIENT_GONE = Problem(499, "", "Client closed request", "The client left before its request was complete.")
 JSON_TYPES = ("application/json", "application/problem+json")
@@ -36,15 +42,57 @@ def json_response(body: dict[str, Any], status: int = 200) -> Response:
     return Response(_encode(body).encode(), status, media_type="application/json")
 
 
-async def read_body(request: Request, model: type[B], max_bytes: int) -> B:
+async def read_body(request: Request, model: type[B], max_bytes: int, max_values: int = MAX_VALUES) -> B:
     """The body of a request as a model. An empty body counts as {}. Anything invalid raises a problem."""
     raw = await read_raw(request, max_bytes)
     if raw and request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ProblemError(WRONG_CONTENT_TYPE)
+    return await parsed(raw, lambda body: _validated(model, body or b"{}", max_values))
+
+
+async def parsed(raw: bytes, parse: Callable[[bytes], T]) -> T:
+    """What `parse` makes of a body. A long body is parsed in a thread."""
+    return parse(raw) if len(raw) <= LONG_BODY else await asyncio.to_thread(parse, raw)
+
+
+def _validated(model: type[B], raw: bytes, max_values: int) -> B:
+    check_values(raw, max_values)
     try:
-        return model.model_validate_json(raw or b"{}")
+        return model.model_validate_json(raw)
     except ValidationError as error:
         raise ProblemError(invalid_request(_first_error(error))) from None
+
+
+def check_values(raw: bytes, most: int = MAX_VALUES) -> None:
+    """Raise a problem if a JSON body has more than `most` values, or more than `MAX_VALUES` fields.
+
+    It is not parsed for this: many small values take much memory, and long. A long text is one value.
+    """
+    if raw.count(b":") > MAX_VALUES and _field_count(raw) > MAX_VALUES:
+        raise ProblemError(invalid_request(f"body: more than {MAX_VALUES:,} fields"))
+    if _separators(raw) > most and _value_count(raw, most) > most:
+        raise ProblemError(invalid_request(f"body: more than {most:,} values"))
+
+
+def _field_count(raw: bytes) -> int:
+    """At least the number of fields of all objects."""
+    return _without_escapes(raw.translate(None, b" \t\r\n")).count(b'":')
+
+
+def _value_count(raw: bytes, most: int) -> int:
+    """The number of values, or `most` + 1 if there are so many strings that there must be more."""
+    plain = _without_escapes(raw)
+    many = plain.count(b'"') > 4 * most  # two of each string; an object has a key for each value
+    return most + 1 if many else _separators(b"".join(plain.split(b'"')[::2]))
+
+
+def _without_escapes(raw: bytes) -> bytes:
+    """JSON in which every quotation mark begins or ends a string."""
+    return raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+
+
+def _separators(raw: bytes) -> int:
+    return raw.count(b",") + raw.count(b"[") + raw.count(b"{")
 
 
 async def read_raw(request: Request, max_bytes: int) -> bytes:
@@ -88,6 +136,8 @@ def check_text(text: str, field: str) -> str:
 
 def _first_error(error: ValidationError) -> str:
     """Where the body is invalid and why, without quoting the body."""
+    if error.error_count() > MAX_MISTAKES:  # a list of them takes long to make
+        return f"body: {error.error_count():,} mistakes; send the fields of the API description, and no others"
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     named = (str(part)[:40] for part in first["loc"] if not str(part).startswith(UNION_CHOICES))
     where = ".".join(named) or "body"

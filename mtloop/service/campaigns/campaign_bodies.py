@@ -25,6 +25,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 ANSWERS = ("scores", "thumbs", "better", "spans")
 CONTEXT_LINES = 3  # source lines of the document that are shown before and after a segment
 MAX_SEGMENTS, MAX_SYSTEMS = 20_000, 200
+MAX_LINES = (MAX_SYSTEMS + 4) * MAX_SEGMENTS  # of sources, documents, references and outputs, and some other values
 Lines = Annotated[list[Text], Field(max_length=MAX_SEGMENTS)]
 SystemName = Annotated[ShortText, Field(min_length=1), AfterValidator(visible_name)]
 RaterName = Annotated[str, Field(max_length=64, pattern=r"^[\w@-][\w.@-]*$")]

@@ -13,6 +13,7 @@ from mtloop.service.accounts.keys import hash_key, new_token
 from mtloop.service.accounts.models import Participant
 from mtloop.service.audit.models import Actor
 from mtloop.service.campaigns.campaign_bodies import (
+    MAX_LINES,
     BestBody,
     CampaignBody,
     CampaignChangeBody,
@@ -78,7 +79,7 @@ async def create_campaign(request: Request) -> Response:
     """Create a campaign from the outputs of several systems."""
     here = service(request)
     who = await here.access.organiser(request)
-    body = await read_body(request, NewCampaignBody, here.settings.max_upload)
+    body = await read_body(request, NewCampaignBody, here.settings.max_upload, MAX_LINES)
     with input_explained():
         plan = await asyncio.to_thread(body.plan)
     try:

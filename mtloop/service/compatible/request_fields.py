@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
@@ -14,13 +13,12 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
-from mtloop.service.http import BODY_TOO_LARGE, CLIENT_GONE, read_raw
+from mtloop.service.http import BODY_TOO_LARGE, CLIENT_GONE, check_values, parsed, read_raw
 from mtloop.service.problems import ProblemError, invalid_request
 from mtloop.service.projects.project_bodies import storable
 
 MAX_FIELDS = 2_000
 MAX_FILES = 2
-LONG_JSON = 1 << 16  # bytes that are read in a thread, so that other requests do not wait
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 NO_FORM = "body: not a valid multipart form, or one with too many or too large fields"
 
@@ -108,9 +106,7 @@ async def read_fields(request: Request, max_bytes: int, max_field: int | None = 
     if not raw.strip():
         return RequestFields(query)
     is_json = kind == JSON or kind.endswith("+json") or (kind != FORM and raw.lstrip()[:1] == b"{")
-    if not is_json:
-        return RequestFields(query | _form(raw))
-    return RequestFields(query | (_json(raw) if len(raw) <= LONG_JSON else await asyncio.to_thread(_json, raw)))
+    return RequestFields(query | await parsed(raw, _json if is_json else _form))
 
 
 def content_kind(request: Request) -> str:
@@ -127,6 +123,7 @@ def _query(request: Request) -> dict[str, Any]:
 
 
 def _json(raw: bytes) -> dict[str, Any]:
+    check_values(raw)
     try:
         found = json.loads(raw)
     except (ValueError, RecursionError):

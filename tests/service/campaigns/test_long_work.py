@@ -12,9 +12,11 @@ from starlette.testclient import TestClient
 
 from mtloop.selection.campaign_plan import CampaignPlan
 from mtloop.selection.item_selection import ItemSelection
+from mtloop.service.campaigns.campaign_bodies import NewCampaignBody
 from mtloop.service.campaigns.campaign_log import CampaignLog
 from mtloop.service.campaigns.models import CampaignGone
 from mtloop.service.campaigns.store import CampaignStore
+from mtloop.service.http import MAX_VALUES
 
 
 def is_in_event_loop() -> bool:
@@ -43,6 +45,22 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(owner, name, note(owner, name, getattr(owner, name)))
     monkeypatch.setattr(CampaignPlan, "from_json", staticmethod(note(CampaignPlan, "plan", CampaignPlan.from_json)))
     return found
+
+
+def test_a_new_campaign_is_validated_outside_the_event_loop(
+    organiser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places, validate = list[bool](), NewCampaignBody.model_validate_json
+
+    def noted(raw: bytes) -> NewCampaignBody:
+        places.append(is_in_event_loop())
+        return validate(raw)
+
+    monkeypatch.setattr(NewCampaignBody, "model_validate_json", noted)
+    lines = ["a"] * (MAX_VALUES // 2)
+    body = {"name": "long", "sources": lines, "outputs": {"one": lines, "two": lines}}
+    assert organiser.post("/v1/campaigns", json=body).json()["segments"] == len(lines)
+    assert places == [False]
 
 
 def test_the_page_of_a_rater_reads_the_plan_once(organiser: TestClient, calls: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from mtloop.service.compatible.request_fields import LONG_JSON, MAX_FIELDS, RequestFields, UploadedFile, read_fields
-from mtloop.service.http import CLIENT_GONE
+from mtloop.service.compatible import request_fields
+from mtloop.service.compatible.request_fields import MAX_FIELDS, RequestFields, UploadedFile, read_fields
+from mtloop.service.http import CLIENT_GONE, LONG_BODY, MAX_VALUES
 from mtloop.service.problems import ProblemError
 
 FORM = "application/x-www-form-urlencoded"
@@ -153,10 +155,36 @@ def test_a_client_that_leaves(kind: str) -> None:
 
 
 def test_a_long_json_body() -> None:
-    text = "a" * LONG_JSON
+    text = "a" * LONG_BODY
     body = json.dumps({"q": text}).encode()
-    assert read(body, "application/json", max_bytes=2 * LONG_JSON).text("q") == text
-    assert "not valid JSON" in problem(lambda: read(body[:-1], "application/json", max_bytes=2 * LONG_JSON))
+    assert read(body, "application/json", max_bytes=2 * LONG_BODY).text("q") == text
+    assert "not valid JSON" in problem(lambda: read(body[:-1], "application/json", max_bytes=2 * LONG_BODY))
+
+
+@pytest.mark.parametrize(("kind", "parser"), [(FORM, "_form"), ("application/json", "_json")])
+def test_a_long_body_is_parsed_in_a_thread(monkeypatch: pytest.MonkeyPatch, kind: str, parser: str) -> None:
+    """In the event loop it would let all other requests wait: a form of escapes takes very long."""
+    threads, parse = list[bool](), getattr(request_fields, parser)
+
+    def noted(raw: bytes) -> dict[str, Any]:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return dict(parse(raw))
+
+    monkeypatch.setattr(request_fields, parser, noted)
+    for length in (1, LONG_BODY):
+        body = b"q=" + b"%61" * length if kind == FORM else json.dumps({"q": "a" * length}).encode()
+        assert read(body, kind, chunk=LONG_BODY, max_bytes=4 * LONG_BODY).text("q") == "a" * length
+    assert threads == [True, False]
+
+
+def test_a_json_body_of_very_many_values_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    body, most = b'{"q": [%s]}', 1 << 20
+    fields = read(body % b",".join([b'"a, b"'] * (MAX_VALUES - 2)), "application/json", chunk=most, max_bytes=most)
+    assert len(fields.texts("q")) == MAX_VALUES - 2
+    monkeypatch.setattr(json, "loads", None)
+    for value in (b"1", b'"\\""', b"[]", b"{}"):
+        many = body % b",".join([value] * (MAX_VALUES + 1))
+        assert "values" in problem(lambda many=many: read(many, "application/json", chunk=most, max_bytes=most))
 
 
 def test_too_many_fields_in_the_query() -> None:
