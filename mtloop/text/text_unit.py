@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -151,6 +151,28 @@ class TextUnit:
                 texts.append(assembled.text)
             yield argument.write(texts)
 
+    def pieces(self, most: int) -> tuple[TextUnit, ...]:
+        """Cut a unit into units of at most `most` characters. Their translations in a row are that of the whole.
+
+        They end at ends of sentences. A longer sentence is cut between words, if nothing is protected in it; else it is
+        a piece of its own. Labels and ICU messages are not cut.
+
+        >>> [unit.parts for unit in TextUnit.of("Save it. Is it saved? Close the window.").pieces(25)]
+        [('Save it.', 'Is it saved?'), ('Close the window.',)]
+        """
+        if self.message or self.mnemonic or self.problem:
+            return (self,)
+        found, size = list[list[str | Passage]]([[]]), 0
+        for item in self.template:
+            for one in _short_items(item, most):
+                length = len(one.text) if isinstance(one, Passage) else 0
+                if size and length and size + length > most:
+                    found.append([])
+                    size = 0
+                found[-1].append(one)
+                size += length
+        return tuple(TextUnit(self.source, self.syntax, template=tuple(one)) for one in found)
+
     def complete(self, prefix: str, translate: Complete, align: Align | None = None) -> str:
         """Return a translation that begins with what was typed.
 
@@ -182,6 +204,20 @@ class TextUnit:
         if not self.is_protected and len(cut_sentences(target)) == 1 and target.strip() == target:
             return ((self.source, target),)
         return tuple(_lessons(self, TextUnit.of(target, self.syntax, has_mnemonic=self.mnemonic is not None)))
+
+
+def _short_items(item: str | Passage, most: int) -> Iterator[str | Passage]:
+    """Cut an item of a template between words, if it is a long sentence in which nothing is protected."""
+    if isinstance(item, str) or len(item.text) <= most or item.placeholders or item.marks:
+        yield item
+        return
+    rest = item.text
+    while rest:
+        end = rest.rfind(" ", 1, most + 1) if len(rest) > most else len(rest)
+        words, rest = (rest[:end], rest[end:]) if end > 0 else (rest[:most], rest[most:])
+        yield replace(item, text=words) if has_letters(words) else item.written(words)
+        yield rest[: len(rest) - len(rest.lstrip())]
+        rest = rest.lstrip()
 
 
 def _typed_sentences(prefix: str) -> tuple[int, str]:

@@ -27,7 +27,7 @@ from mtloop.translation.file_plan import NOT_OF_TEMPLATE, FilePlan
 from mtloop.translation.fill_report import FileReport
 from mtloop.translation.fill_state import FileProgress, FilledUnit, digest_of_bytes, writing
 from mtloop.translation.lesson_choice import TranslatedUnit, segment_of
-from mtloop.translation.quality_checks import SERIOUS
+from mtloop.translation.quality_checks import FORMAT, SERIOUS
 from mtloop.translation.unit_translation import OneThread, translate_units
 
 CHUNK = 96  # units that are translated together; a kill loses the work of one chunk at most
@@ -180,11 +180,15 @@ class OpenedFile:
         write_like_before(out, content)
 
     def _refusal(self, unit: FilledUnit) -> str:
-        """Return why a translation is not written, "" if it is. What breaks a program is written with a mark only."""
+        """Return why a translation is not written, "" if it is.
+
+        What breaks a program is written with a mark only. What gettext refuses is not written, not even with one.
+        """
         if not unit.text.strip():
             return EMPTY
-        is_broken = any(failed.name in SERIOUS for failed in unit.failed)
-        return BROKEN if is_broken and not self.file.marks_review else ""
+        names = {failed.name for failed in unit.failed}
+        is_broken = FORMAT in names or (not self.file.marks_review and names & SERIOUS)
+        return BROKEN if is_broken else ""
 
     def _filling(self, unit: FilledUnit) -> Filling:
         """A unit that was repaired or fails a check stays marked for review."""

@@ -21,13 +21,16 @@ from translate.filters.checks import CheckerConfig, FilterFailure, StandardCheck
 
 from mtloop.text.messages import join_names, one_line
 from mtloop.text.pair_filter import PairFilter
+from mtloop.text.protected.format_strings import format_failure, formats_of
 from mtloop.text.protected.placeholders import find_placeholders
 from mtloop.text.protected.tags import find_tags
 from mtloop.text.text_unit import Syntax, TextUnit
 
+FORMAT = "format"
+"""The check of what a program formats, such as a message with the flag `c-format`. gettext refuses what fails it."""
 MIN_UNCHANGED_WORDS = 3  # shorter texts are often the same in both languages: Filter, Backend URL
 MIN_LENGTH = 3  # characters of a source whose translation is checked for its length: W may be Mi
-SERIOUS = frozenset({"empty", "placeholders", "tags", "XML"})
+SERIOUS = frozenset({"empty", "placeholders", "tags", "XML", FORMAT})
 """The checks of what breaks a program or a file."""
 
 # The checks of translate-toolkit, by our name. A name is listed once, with the first of its checks that fails.
@@ -46,6 +49,8 @@ _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.)")  # German has a space before it
 _REPEATED = re.compile(r"\b([^\W\d_]+)\s+\1\b")  # not "Möchten Sie sie"
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"\d+")
+_PERCENT = re.compile(r"\d+(?=%%$)")  # a number before %% may get a space: 100 %%
+_PERCENT_SIGN = "\uff05"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +64,25 @@ class FailedCheck:
         return f"{self.name}: {self.message}"
 
 
-def failed_checks(source: str, target: str, *, syntax: str = "plain", target_lang: str = "") -> tuple[FailedCheck, ...]:
+def failed_checks(
+    source: str, target: str, *, syntax: str = "plain", target_lang: str = "", flags: object = ()
+) -> tuple[FailedCheck, ...]:
     """Return the checks that a translation fails, the serious ones first.
 
-    `syntax` is "plain", "xml" for fragments of an XML file, or "html".
+    `syntax` is "plain", "xml" for fragments of an XML file, or "html". `flags` are those of gettext: `["c-format"]`.
 
     >>> [str(failed) for failed in failed_checks("Delete {name}?", "Löschen?", target_lang="de")]
     ['placeholders: {name} is missing']
     """
     unit = TextUnit.of(source, syntax)
     found: dict[str, FailedCheck] = {}
-    for failed in _failures(unit, source, target, target_lang):
+    texts = (source, target)
+    if formats_of(flags, source):  # its check sees them; each is one percent sign for the reader
+        texts = (source.replace("%%", _PERCENT_SIGN), target.replace("%%", _PERCENT_SIGN))
+    for failed in _failures(unit, *texts, target_lang):
         found.setdefault(failed.name, failed)
+    if problem := format_failure(source, target, flags):
+        found[FORMAT] = FailedCheck(FORMAT, problem)
     if "empty" in found:
         return (found["empty"],)
     return tuple(sorted(found.values(), key=lambda failed: failed.name not in SERIOUS))
@@ -171,13 +183,20 @@ def _visible_text(text: str, is_xml: bool) -> str:
 
 
 def _placeholders(text: str) -> Counter[str]:
-    return Counter(text[start:end] for start, end in find_placeholders(text))
+    return Counter(text[start:end] for start, end in _spans(text))
 
 
 def _without_placeholders(text: str) -> str:
-    for start, end in reversed(list(find_placeholders(text))):
+    for start, end in reversed(list(_spans(text))):
         text = f"{text[:start]} {text[end:]}"
     return text
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the placeholders are, without the number before a percent sign."""
+    for start, end in find_placeholders(text):
+        number = _PERCENT.match(text, start, end)
+        yield number.end() if number else start, end
 
 
 def _empty_line(source: str, target: str) -> int:

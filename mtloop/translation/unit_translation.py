@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON, Learned, PostEdit, Proposal, Segment, SimilarCorrection
 from mtloop.text.messages import join_names
+from mtloop.text.protected.format_strings import fit_formats
 from mtloop.text.protected.word_links import Link
 from mtloop.text.text_unit import TextUnit
 from mtloop.translation.fill_state import FilledUnit
@@ -119,12 +120,13 @@ def _text_unit(segment: Segment) -> TextUnit:
 
 def _checked(index: int, proposal: Proposal, target_lang: str) -> FilledUnit:
     segment, repaired = proposal.segment, proposal.memo.get("repaired", [])
-    syntax = str(segment.context["syntax"])
-    failed = failed_checks(segment.source, proposal.text, syntax=syntax, target_lang=target_lang)
+    syntax, flags = str(segment.context["syntax"]), segment.context.get("flags", ())
+    text = fit_formats(segment.source, proposal.text, flags)
+    failed = failed_checks(segment.source, text, syntax=syntax, target_lang=target_lang, flags=flags)
     if isinstance(missed := proposal.memo.get("missed terms"), list):
         message = f"{join_names(map(str, missed))} not translated as the glossary says"
         failed = (*failed, FailedCheck("glossary", message))
-    return FilledUnit(index, proposal.text, tuple(map(str, repaired if isinstance(repaired, list) else ())), failed)
+    return FilledUnit(index, text, tuple(map(str, repaired if isinstance(repaired, list) else ())), failed)
 
 
 def _better(first: FilledUnit, second: FilledUnit) -> FilledUnit:

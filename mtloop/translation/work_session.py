@@ -198,7 +198,9 @@ class WorkSession:
 
     def check(self, text: str) -> tuple[FailedCheck, ...]:
         """Return the quality checks that a text for the present unit fails."""
-        return failed_checks(self.unit.source, text, syntax=self.unit.syntax, target_lang=self.file.target_lang)
+        unit, language = self.unit, self.file.target_lang
+        flags = unit.context.get("flags", ())
+        return failed_checks(unit.source, text, syntax=unit.syntax, target_lang=language, flags=flags)
 
     # What a person does
 

@@ -7,6 +7,8 @@ import itertools
 import json
 import os
 import resource
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -488,3 +490,45 @@ def test_units_without_a_source_are_counted(folder: Path, engine: EngineChoice) 
     (folder / "in/t.tsv").write_text("source\ttarget\n\t\n\tNur hier\nOpen it\t\n")
     report = plan_filling([Path("in/t.tsv")], engine=engine)
     assert (report.files[0].filled, report.files[0].skipped) == (1, {"without a source": 2})
+
+
+PERCENT_ENGINE = """
+from mtloop.core import Proposal
+
+
+class Percent:
+    def propose(self, segment):
+        text = segment.source.replace("percent", "%").replace("%1 has %2", "%2 hat %1").replace("% of", " % von")
+        return Proposal(segment, text)
+
+    def learn(self, proposal, feedback):
+        raise NotImplementedError
+"""
+FORMATTED = [
+    '\n#, c-format\nmsgid "100% of %s"\nmsgstr ""\n',
+    '\n#, c-format\nmsgid "%d percent"\nmsgstr ""\n',
+    '\n#, python-format\nmsgid "%(n)d percent"\nmsgstr ""\n',
+    '\n#, c-format\nmsgid "%s has %d files"\nmsgstr ""\n',
+    '\n#, python-brace-format\nmsgid "{n} percent"\nmsgstr ""\n',
+    '\nmsgid "100% of the percent"\nmsgstr ""\n',
+]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_what_a_program_formats_passes_the_check_of_msgfmt(folder: Path, approve: bool) -> None:
+    (folder / "engine.py").write_text(PERCENT_ENGINE)
+    (folder / "c.po").write_text(po(*FORMATTED))
+    engine = EngineChoice(method=f"{folder / 'engine.py'}:Percent", threads=1)
+    report = fill_files([Path("c.po")], Path("out.po"), engine=engine, options=FillOptions(approve=approve), learn=0)
+    found = targets(folder / "out.po")
+    state = "translated" if approve else "fuzzy"
+    assert found["100% of %s"] == ("", "untranslated")  # the program reads "% o" as a conversion
+    assert found["%d percent"] == ("%d %%", state)
+    assert found["%(n)d percent"] == ("%(n)d %%", state)
+    assert found["{n} percent"][0] == "{n} %"
+    assert found["%s has %d files"] == ("%s hat %d files", "fuzzy")  # the model had them in another order
+    assert found["100% of the percent"][0] == "100 % von the %"
+    assert report.files[0].skipped == {"placeholders or tags are wrong": 1}
+    if shutil.which("msgfmt"):
+        command = ["msgfmt", "-c", "--check-format", "--use-fuzzy", "-o", "/dev/null", "out.po"]
+        subprocess.run(command, check=True, capture_output=True)

@@ -14,6 +14,10 @@ from mtloop.text.protected.placement import Insertion, Mark, fill_lines, place_m
 from mtloop.text.protected.tags import find_tags
 from mtloop.text.protected.word_links import UNKNOWN, Align, tokens_with_origins
 
+_BY_ORDER = re.compile(
+    r"%[-#0+' ]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|L|q|j|z|t|I64)?[diouxXeEfFgGaAcsCSpr@]|\{\}"
+)
+"""Placeholders that a program fills in by their order: %s, %5.1f, {}."""
 _SPACES = re.compile(r"(?<=\s) +|^ +| +$")
 _HIDDEN = "\ue000"  # a private character in place of a stand-in
 
@@ -45,6 +49,8 @@ class Passage:
         missing = [number for number in self._numbers if stand_in(number) not in present]
         text = self._with_missing(missing, text, align) if missing else text
         repaired += [self.placeholders[number - 1] for number in missing]
+        text, moved = self._with_order(text)
+        repaired += moved
         return Assembled(self._written(text, self._insertions(text, align)), tuple(repaired))
 
     @property
@@ -90,6 +96,19 @@ class Passage:
             added[at] = added.get(at, "") + gap + stand_in(number)  # after the stand-in before it, if that is nearer
             last = place
         return _with_added(text, added)
+
+    def _with_order(self, text: str) -> tuple[str, list[str]]:
+        """Put placeholders that a program fills in by their order, such as %s, into the order of the source.
+
+        Return the text, and those that were moved.
+        """
+        ordered = [number for number in self._numbers if _BY_ORDER.fullmatch(self.placeholders[number - 1])]
+        present = [int(found[1]) for found in STAND_IN.finditer(text) if int(found[1]) in set(ordered)]
+        if present == ordered or len(present) != len(ordered):
+            return text, []
+        moved = {stand_in(old): stand_in(new) for old, new in zip(present, ordered, strict=True)}
+        text = STAND_IN.sub(lambda found: moved.get(found[0], found[0]), text)
+        return text, [self.placeholders[new - 1] for old, new in zip(present, ordered, strict=True) if old != new]
 
     def _insertions(self, text: str, align: Align | None) -> list[Insertion]:
         if not self.marks:
