@@ -186,6 +186,7 @@ async def receive_memory(token: str, request: Request) -> Response:
     upload = await here.storage.clients.take_upload(hash_key(token), AWAITING, PROCESSING)
     if upload is None:
         raise unknown("upload that waits for a file")
+    await here.metering.admit(caller_of(request), upload.address_hash, upload.participant_id)
     received = asyncio.Event()
     task = here.background.start(_import(here, request, upload, received))
     waiting = asyncio.ensure_future(received.wait())

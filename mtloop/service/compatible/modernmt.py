@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+from starlette.routing import Match
 
 from mtloop.service.accounts.access import key_hash
 from mtloop.service.audit.models import utc
@@ -30,7 +32,7 @@ from mtloop.service.compatible.modernmt_answers import (
 from mtloop.service.compatible.opened_project import choose_project, fits, opened_projects, pair_of
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
-from mtloop.service.problems import NOT_FOUND, ProblemError, unknown_pair
+from mtloop.service.problems import NOT_FOUND, Problem, ProblemError, unknown_pair
 from mtloop.service.project_log.models import Role, TranslationProject
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.project_calls import translate_many
@@ -142,9 +144,17 @@ router.include_router(modernmt_memories.router)
 
 
 @router.api_route("/{path:path}", methods=METHODS)
-async def refuse(path: str) -> Response:
-    """An address that is not supported: clients expect an answer in the form of this API."""
-    raise ProblemError(NOT_FOUND)
+async def refuse(path: str, request: Request) -> Response:
+    """An address or a method that is not supported: clients expect an answer in the form of this API."""
+    inside = {**request.scope, "path": f"/{path}"}
+    known = [one for one in router.routes if isinstance(one, APIRoute) and one.endpoint is not refuse]
+    allowed = {name for one in known if one.matches(inside)[0] is not Match.NONE for name in one.methods or ()}
+    if not allowed:
+        raise ProblemError(NOT_FOUND)
+    named = ", ".join(sorted(allowed))
+    answer = modernmt_problem(Problem(405, "", "Method not allowed", f"This address knows {named}."))
+    answer.headers["allow"] = named
+    return answer
 
 
 def _texts(fields: RequestFields) -> list[str]:

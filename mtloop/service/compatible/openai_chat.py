@@ -24,7 +24,7 @@ from mtloop.service.compatible.opened_project import choose_project, opened_proj
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
 from mtloop.service.http import json_response
-from mtloop.service.problems import Problem, ProblemError, invalid_request
+from mtloop.service.problems import NOT_FOUND, Problem, ProblemError, invalid_request
 from mtloop.service.project_log.models import Role
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.project_calls import check_texts, translate_many
@@ -65,8 +65,11 @@ class WeblatePrompt:
 
 
 def error_response(problem: Problem) -> Response:
-    """A problem in OpenAI's form. What is wrong with one request is 400, so that Weblate keeps using the engine."""
-    status = 400 if problem.status in (404, 409, 413, 422) else problem.status
+    """A problem in OpenAI's form. What is wrong with one request is 400, so that Weblate keeps using the engine.
+
+    An address that does not exist is 404.
+    """
+    status = 400 if problem.status in (404, 409, 413, 422) and problem != NOT_FOUND else problem.status
     kind = "invalid_request_error" if status < 500 else "server_error"
     error = {"message": problem.detail, "type": kind, "param": None, "code": problem.name or None}
     return json_response({"error": error}, status)

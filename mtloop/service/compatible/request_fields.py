@@ -13,9 +13,13 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
+from mtloop.service.accounts.access import key_hash
+from mtloop.service.accounts.keys import HEADER
+from mtloop.service.accounts.metering import caller_of
 from mtloop.service.http import BODY_TOO_LARGE, CLIENT_GONE, check_values, parsed, read_raw
 from mtloop.service.problems import ProblemError, invalid_request
 from mtloop.service.projects.project_bodies import storable
+from mtloop.service.state import service
 
 MAX_FIELDS = 2_000
 MAX_FILES = 2
@@ -97,6 +101,7 @@ async def read_fields(request: Request, max_bytes: int, max_field: int | None = 
 
     `max_field` is for bodies that may be large because of a file: the most bytes of one field that is no file.
     """
+    await _check_header_key(request)
     query = _query(request)
     kind = content_kind(request)
     if kind == MULTIPART:
@@ -107,6 +112,12 @@ async def read_fields(request: Request, max_bytes: int, max_field: int | None = 
         return RequestFields(query)
     is_json = kind == JSON or kind.endswith("+json") or (kind != FORM and raw.lstrip()[:1] == b"{")
     return RequestFields(query | await parsed(raw, _json if is_json else _form))
+
+
+async def _check_header_key(request: Request) -> None:
+    """Refuse a wrong key in a header before the body is read. One that was valid a moment ago is not looked up."""
+    if HEADER in request.headers and not caller_of(request).known:
+        await service(request).access.key_owner(request, key_hash(request))
 
 
 def content_kind(request: Request) -> str:

@@ -5,7 +5,7 @@
 | `Authorization: DeepL-Auth-Key KEY` or `Bearer KEY`, `MMT-ApiKey: KEY` | `x-api-key: KEY` |
 | `?api_key=KEY`, `?auth_key=KEY` | `x-api-key: KEY` |
 | `/key/KEY/translate` | `/translate`, with `x-api-key: KEY` |
-| `/translate/` | `/translate` |
+| `/translate/`, `//translate` | `/translate` |
 | `/translate` with the header `MMT-ApiKey` | `/modernmt/translate` |
 | `X-HTTP-Method-Override: GET`, to ModernMT | the method GET |
 
@@ -25,15 +25,16 @@ from mtloop.service.compatible.request_fields import MAX_FIELDS
 
 PROJECT = "mtloop.project"  # where a request's scope holds the project that its key names
 PREFIXES = ("/libretranslate", "/deepl", "/modernmt", "/openai")
-ROOT_FOLDERS = ("/v2/", "/v3/", "/v1/chat/", "/download_file/", "/key/", "/weblate/")
+ROOT_FOLDERS = ("/v2/", "/v3/", "/v1/chat/", "/v1/models/", "/download_file/", "/key/", "/weblate/")
 ROOT_PATHS = frozenset(
     ("/translate", "/languages", "/detect", "/suggest", "/frontend/settings", "/spec", "/translate_file", "/v1/models")
 )
 HEALTH = "/health"  # clients of LibreTranslate ask for it beside their other addresses
-UNKNOWN = "/key/"  # where nothing is
-MODERNMT, MODERNMT_KEY = "/modernmt", "mmt-apikey"
+UNKNOWN = "/key/"  # below the prefix of an API, where nothing is
+LIBRETRANSLATE, MODERNMT, MODERNMT_KEY = "/libretranslate", "/modernmt", "mmt-apikey"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _IN_PATH = re.compile(r"(?P<before>(?:/libretranslate|/deepl|/openai)?)/key/(?P<key>[^/]+)(?P<after>(?:/.*)?)")
+_SLASHES = re.compile("/{2,}")
 _AUTHORISATION = re.compile(r"(?:DeepL-Auth-Key|Bearer)\s+(\S+)", re.IGNORECASE)
 _QUERY_NAMES = ("api_key", "apiKey", "auth_key")
 
@@ -53,7 +54,7 @@ class RequestRewriting:
 def rewritten(scope: Scope) -> Scope:
     """The scope of a request, in the form of this service."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    path: str = scope["path"]
+    path = _SLASHES.sub("/", scope["path"])
     if MODERNMT_KEY in headers and not path.startswith(PREFIXES):
         path = MODERNMT + path
     path = _without_slash(path)
@@ -80,7 +81,7 @@ def is_compatible(path: str) -> bool:
 
 
 def _without_slash(path: str) -> str:
-    """An address of a compatible API without slashes at its end: some clients and proxies add one."""
+    """An address of a compatible API without a slash at its end: some clients and proxies add one."""
     shorter = path.rstrip("/")
     return shorter if shorter == HEALTH or is_compatible(shorter) else path
 
@@ -91,7 +92,11 @@ def _without_key(path: str) -> tuple[str, str]:
     if found is None:
         return path, ""
     inner = found["before"] + found["after"]
-    return (inner, unquote(found["key"])) if is_compatible(inner) or inner == HEALTH else (UNKNOWN, "")
+    return (
+        (inner, unquote(found["key"]))
+        if is_compatible(inner) or inner == HEALTH
+        else ((found["before"] or LIBRETRANSLATE) + UNKNOWN, "")
+    )
 
 
 def _given_key(headers: dict[str, str], query: bytes) -> str:

@@ -120,3 +120,95 @@ def test_no_request_is_a_server_error(
         headers = {"x-api-key": key, "content-type": sent_as}
         response = client.request(method, path.replace("{", "").replace("}", "") + end, content=body, headers=headers)
         assert response.status_code < 500, (method, path, response.text)
+
+
+def error_of(name: str, message: str, status: int = 404) -> Any:
+    """An error as the clients of an API expect it."""
+    kind = "".join(word.capitalize() for word in message.split()) + "Exception"
+    return {
+        "libretranslate": {"error": message},
+        "deepl": {"message": message},
+        "modernmt": {"status": status, "error": {"type": kind, "message": message}},
+        "openai": {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}},
+    }[name]
+
+
+@pytest.mark.parametrize("accept", ["*/*", "text/html"])
+@pytest.mark.parametrize(
+    ("name", "path", "headers"),
+    [
+        ("libretranslate", "/libretranslate", {}),
+        ("libretranslate", "/libretranslate/nothing", {}),
+        ("libretranslate", "/libretranslate//nothing/", {}),
+        ("libretranslate", "/download_file/a/b", {}),
+        ("libretranslate", "/key/mtl_wrong/nothing", {}),
+        ("deepl", "/deepl/v2/nothing", {}),
+        ("deepl", "/v2/nothing", {}),
+        ("deepl", "/v3//nothing", {}),
+        ("openai", "/openai/v1/nothing", {}),
+        ("openai", "/v1/chat/nothing", {}),
+        ("openai", "/v1/models/gpt", {}),
+    ],
+)
+def test_an_unknown_address_is_404_in_the_form_of_the_api(
+    client: TestClient, name: str, path: str, headers: dict[str, str], accept: str
+) -> None:
+    for method in ("GET", "POST", "DELETE", "OPTIONS"):
+        answer = client.request(method, f"{client.base_url}{path}", headers=headers | {"accept": accept})
+        assert (answer.status_code, answer.json()) == (404, error_of(name, "There is no such resource."))
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "path", "allowed"),
+    [
+        ("libretranslate", "GET", "/translate", "OPTIONS, POST"),
+        ("libretranslate", "GET", "/libretranslate//translate", "OPTIONS, POST"),
+        ("deepl", "DELETE", "/v2/translate", "GET, POST"),
+        ("deepl", "POST", "/deepl/v2/usage", "GET"),
+        ("openai", "GET", "/v1/chat/completions", "POST"),
+    ],
+)
+def test_a_wrong_method_is_405_in_the_form_of_the_api(
+    client: TestClient, name: str, method: str, path: str, allowed: str
+) -> None:
+    answer = client.request(method, f"{client.base_url}{path}")
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+    assert answer.json() == error_of(name, "Method Not Allowed")
+
+
+def test_addresses_and_methods_that_modernmt_does_not_know(client: TestClient, key: str) -> None:
+    def call(method: str, path: str, **headers: str) -> httpx2.Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()} | {"mmt-apikey": key}
+        return client.request(method, f"{client.base_url}{path}", json={**BODY, "q": "Open it."}, headers=sent)
+
+    for path in ("/nothing", "//nothing", "/modernmt/nothing", "/modernmt", "/translate/batch"):
+        answer = call("GET", path)
+        wanted = {"type": "NotFoundException", "message": "There is no such resource."}
+        assert (answer.status_code, answer.json()) == (404, {"status": 404, "error": wanted})
+    for method, path in (("POST", "/translate"), ("DELETE", "/modernmt/languages"), ("PATCH", "//translate")):
+        answer = call(method, path)
+        wanted = {"type": "MethodNotAllowedException", "message": "This address knows GET."}
+        assert (answer.status_code, answer.json()) == (405, {"status": 405, "error": wanted})
+        assert answer.headers["allow"] == "GET"
+    for name in ("GET", "get"):
+        answer = call("POST", "//translate", x_http_method_override=name)
+        assert (answer.status_code, answer.json()["data"]["characters"]) == (200, 8)
+    assert call("GET", "/translate", x_http_method_override="DELETE").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "//translate"),
+        ("POST", "/libretranslate//translate"),
+        ("GET", "//languages"),
+        ("POST", "//v2/translate"),
+        ("POST", "/deepl//v2//translate"),
+        ("GET", "/openai/v1//models"),
+        ("GET", "//v1/models"),
+    ],
+)
+def test_two_slashes_are_one(client: TestClient, key: str, method: str, path: str) -> None:
+    """Clients put them where they join an address that ends with one and a path that begins with one."""
+    answer = client.request(method, f"{client.base_url}{path}", json=BODY, headers={"x-api-key": key})
+    assert answer.status_code == 200, answer.text

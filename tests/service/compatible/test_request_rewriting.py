@@ -42,6 +42,12 @@ def key_of(scope: dict[str, Any]) -> str:
         ("/deepl/v2/translate//", "", {"x_api_key": KEY}, "/deepl/v2/translate"),
         ("/translate/", "", {"mmt_apikey": KEY}, "/modernmt/translate"),
         (f"/libretranslate/key/{KEY}/translate/", "", {}, "/libretranslate/translate"),
+        ("//translate", "", {"x_api_key": KEY}, "/translate"),
+        ("//translate", "", {"mmt_apikey": KEY}, "/modernmt/translate"),
+        ("//modernmt//languages", "", {"mmt_apikey": KEY}, "/modernmt/languages"),
+        ("/deepl//v2//translate", "", {"x_api_key": KEY}, "/deepl/v2/translate"),
+        ("/openai/v1//chat/completions", "", {"x_api_key": KEY}, "/openai/v1/chat/completions"),
+        (f"/libretranslate//key/{KEY}//translate", "", {}, "/libretranslate/translate"),
     ],
 )
 def test_a_key_is_found_wherever_it_is(path: str, query: str, headers: dict[str, str], expected: str) -> None:
@@ -75,7 +81,7 @@ def test_the_key_of_the_address_replaces_that_of_the_header() -> None:
 
 
 def test_other_requests_pass_unchanged() -> None:
-    inside = "/v1/projects", "/v1/projects/", "/v1/projects/key/translate"
+    inside = "/v1/projects", "/v1//projects", "/v1/projects/", "/v1/projects/key/translate"
     for path in (*inside, "/", "/translated", "/deeplearning", "/keys"):
         scope = rewrite(path, f"api_key={KEY}", authorization=f"Bearer {KEY}")
         assert (scope["path"], key_of(scope)) == (path, "")
@@ -91,12 +97,12 @@ def test_the_method_may_be_in_a_header_of_modernmt_only() -> None:
 @pytest.mark.parametrize("path", ["/v1/projects", "/v1/keys", "/", "/login", "/healthz"])
 def test_a_key_in_the_address_does_not_open_the_native_api(path: str) -> None:
     scope = rewrite(f"/key/{KEY}{path}")
-    assert (scope["path"], key_of(scope)) == ("/key/", "")
+    assert (scope["path"], key_of(scope)) == ("/libretranslate/key/", "")
 
 
 def test_a_key_at_the_end_of_an_address_opens_nothing() -> None:
     for path in (f"/key/{KEY}", f"/key/{KEY}/", f"/key/{KEY}//"):
-        assert (rewrite(path)["path"], key_of(rewrite(path))) == ("/key/", "")
+        assert (rewrite(path)["path"], key_of(rewrite(path))) == ("/libretranslate/key/", "")
 
 
 def test_clients_of_libretranslate_may_ask_for_the_health_beside_their_other_addresses() -> None:
