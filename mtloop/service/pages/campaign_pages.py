@@ -8,10 +8,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from mtloop.selection.campaign_plan import CampaignPlan
+from mtloop.service.campaigns.rating_routes import link_owner
 from mtloop.service.pages.page_texts import LANGUAGES, language_of, messages, remember_language
 from mtloop.service.pages.rendering import page
 from mtloop.service.problems import UNKNOWN_CAMPAIGN, UNKNOWN_RATING_LINK, ProblemError
-from mtloop.service.state import Service, service
+from mtloop.service.state import service
 
 router = APIRouter(include_in_schema=False)
 MAX_TOKEN = 200
@@ -53,8 +54,8 @@ CATEGORY_GROUPS = {
 @router.get("/rate/{token}")
 async def show_rating(token: str, request: Request) -> Response:
     """The page of a rater. It shows no name of a system and no result."""
-    here, language = service(request), language_of(request)
-    plan = await _plan_of(here, token)
+    language = language_of(request)
+    plan = await _plan_of(request, token)
     if plan is None:
         return page("missing.html", None, 404)
     say = messages("rating", language)
@@ -73,13 +74,13 @@ def _rating(plan: CampaignPlan, token: str) -> dict[str, Any]:
     }
 
 
-async def _plan_of(here: Service, token: str) -> CampaignPlan | None:
+async def _plan_of(request: Request, token: str) -> CampaignPlan | None:
     """The plan of the campaign that a rater's link opens. None: no link has this token, or the campaign is gone."""
     if len(token) > MAX_TOKEN:
         return None
     try:
-        campaign, _ = await here.campaigns.rater(token)
-        return await here.campaigns.plan(campaign)
+        campaign, _ = await link_owner(request, token)
+        return await service(request).campaigns.plan(campaign)
     except ProblemError as error:
         if error.problem not in (UNKNOWN_RATING_LINK, UNKNOWN_CAMPAIGN):
             raise

@@ -16,6 +16,7 @@ import uvicorn
 from helpers.accessibility import accessibility_faults
 from helpers.browser import chromium
 from helpers.contrast import CONTRAST
+from helpers.overflow import PHONE_WIDTH, overflowing
 from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, start, translate_all
 from helpers.tiers import slow
 from playwright.sync_api import Browser, Page, expect
@@ -281,11 +282,16 @@ def test_readable_in_light_and_dark(visit: Callable[..., Visitor], site: Site, s
 
 @pytest.mark.slow
 def test_pages_fit_a_narrow_screen(visit: Callable[..., Visitor], site: Site) -> None:
-    visitor = visit(viewport={"width": 380, "height": 800})
-    visitor.sign_in("team-a")
-    for path in ("/", "/tasks/dev", f"/runs/{site.run}", "/runs"):
+    visitor = visit(viewport={"width": PHONE_WIDTH, "height": 800})
+    visitor.sign_in("committee")
+    for path in ("/", "/tasks/dev", f"/runs/{site.run}", "/organiser"):
         page = visitor.go(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 380, path
+        assert overflowing(page) == [], path
+    visitor.page.get_by_role("button", name="Sign out").click()
+    visitor.sign_in("team-a")
+    for path in ("/login", "/runs", "/nowhere"):
+        page = visitor.go(path)
+        assert overflowing(page) == [], path
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from helpers.accessibility import accessibility_faults
 from helpers.browser import chromium
+from helpers.overflow import LONG_WORD, PHONE_WIDTH, overflowing
 from helpers.project_server import project_server
 from helpers.rated_campaigns import QUALITY, SEGMENTS, campaign_body
 from helpers.rating_pages import CampaignSite, Person, campaign_site, organiser_key
@@ -22,7 +23,7 @@ from mtloop.service.pages.page_texts import LANGUAGES, messages
 from mtloop.service.server import listen
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)> & more"
-PHONE: dict[str, Any] = {"viewport": {"width": 380, "height": 800}, "has_touch": True}
+PHONE: dict[str, Any] = {"viewport": {"width": PHONE_WIDTH, "height": 800}, "has_touch": True}
 HINTS = re.compile("|".join([*QUALITY, "verdict", '"means"', "weights", "confidence", "undecided"]))
 
 
@@ -73,7 +74,7 @@ def test_scores_skip_and_undo_by_keyboard_without_a_hint_about_systems(browser: 
 LONG = "A sentence of a manual that is so long that only a few like it fit on the page at the same time. "
 
 
-@pytest.mark.parametrize("width", [1280, 380], ids=["desktop", "phone"])
+@pytest.mark.parametrize("width", [1280, PHONE_WIDTH], ids=["desktop", "phone"])
 @pytest.mark.parametrize(("lines", "seen"), [(1, 1.0), (2, 1.0), slow(9, 0.0)], ids=["short", "long", "too long"])
 def test_the_sentence_to_rate_is_in_sight(
     browser: Browser, site: CampaignSite, width: int, lines: int, seen: float
@@ -317,9 +318,30 @@ def test_axe_finds_nothing_wrong(browser: Browser, site: CampaignSite, kind: str
     page.click("#begin")
     rater.press(*({"mqm": ["ArrowRight", "m", "2", "End", "p"]}.get(kind, ["1"])))
     assert accessibility_faults(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
+    assert overflowing(page) == []
     page.click("#pause")
     assert accessibility_faults(page) == []
+
+
+@pytest.mark.parametrize("language", ["de", slow("en")])
+@pytest.mark.parametrize("kind", [slow("score"), slow("thumbs"), slow("pair"), "mqm"])
+def test_nothing_overflows_on_a_phone(browser: Browser, site: CampaignSite, kind: str, language: str) -> None:
+    name = f"phone-{kind}-{language}"
+    texts = campaign_body()
+    outputs = {system: [f"{line} {LONG_WORD * 2}" for line in lines] for system, lines in texts["outputs"].items()}
+    lines = [f"{line} {LONG_WORD}" for line in texts["sources"]]
+    site.create(name, kind=kind, sources=lines, references=lines, outputs=outputs, instructions=LONG_WORD)
+    rater = Person.with_browser(browser, **PHONE, locale=language)
+    page = rater.page
+    page.goto(site.link(name))
+    expect(page.locator("#work")).to_be_visible()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert overflowing(page) == []
+    page.click("#begin")
+    rater.press(*({"mqm": ["ArrowRight", "m"]}.get(kind, ["1"])))
+    assert overflowing(page) == []
+    page.click("#pause")
+    assert overflowing(page) == []
 
 
 @pytest.mark.slow

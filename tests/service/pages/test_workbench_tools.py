@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from helpers.accessibility import accessibility_faults
 from helpers.browser import chromium
+from helpers.overflow import PHONE_WIDTH, overflowing
 from helpers.served_projects import ServedProjects, serving_projects
 from helpers.workbench import SOURCES, Bench, api, po_file, upload
 from playwright.sync_api import Browser, expect
@@ -169,7 +170,7 @@ def test_a_document_is_done_by_keyboard_alone(browser: Browser, served: ServedPr
 def test_pages_of_a_project_are_accessible(browser: Browser, served: ServedProjects) -> None:
     """Light and dark, wide and narrow, English and German."""
     document = document_of(served, "readable", CHIPS)
-    looks = (("light", 1280, "en"), ("dark", 1280, "de"), ("light", 390, "de"), ("dark", 390, "en"))
+    looks = (("light", 1280, "en"), ("dark", 1280, "de"), ("light", PHONE_WIDTH, "de"), ("dark", PHONE_WIDTH, "en"))
     for scheme, width, language in looks:
         size = {"width": width, "height": 900}
         bench = Bench.sign_in(browser, served.url, served.key, color_scheme=scheme, viewport=size)
@@ -177,13 +178,13 @@ def test_pages_of_a_project_are_accessible(browser: Browser, served: ServedProje
             page = bench.open(f"{path}?lang={language}")
             assert page.evaluate("document.documentElement.lang") == language
             assert accessibility_faults(page) == [], (path, scheme, width)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+            assert overflowing(page) == [], (path, width)
         page = bench.open_document("readable", document)
         bench.type_over(f"{language} %s {width}")
         expect(bench.row(1).locator(".pieces button")).to_have_count(3)
         page.evaluate("document.getElementById('term-box').open = true")
         assert accessibility_faults(page) == [], (scheme, width)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        assert overflowing(page) == [], width
         assert page.get_by_role("button", name="Bestätigen" if language == "de" else "Confirm").count() == 1
 
 
