@@ -134,17 +134,36 @@ class AdaptiveNMT:
             for segment, unit in zip(segments, units, strict=True)
         ]
 
+    def propose_unit(self, segment: Segment, unit: TextUnit) -> Proposal:
+        """Translate a piece of a segment: some of its sentences and what stands around them."""
+        known = {part: self._known(part) for part in unit.parts}
+        open_parts = [part for part, text in known.items() if text is None]
+        found = known | dict(zip(open_parts, self._translate_many(open_parts), strict=True))
+        return self._assembled(segment, unit, found, None not in known.values())
+
+    def is_repeated(self, source: str) -> bool:
+        """Whether a text gets the translation that was confirmed for exactly this text."""
+        return self._known(source) is not None
+
     def propose_best(self, segment: Segment, count: int) -> list[str]:
         """Return up to `count` different translations, the best first: each part with its k-th best translation."""
-        unit = text_unit(segment)
+        best = [self.propose(segment).text, *self.rank_unit(text_unit(segment), count)]
+        return list(dict.fromkeys(best))[:count]
+
+    def rank_unit(self, unit: TextUnit, count: int) -> list[str]:
+        """Return `count` translations of a text or of a piece of it, some of which may be equal: the best first."""
         before, self.beam_size = self.beam_size, max(count, self.beam_size)
         try:
-            found = [[self.model.target.decode(one.ids) for one in self.search(part)] for part in unit.parts]
+            found = [self._ranked(part, count) for part in unit.parts]
         finally:
             self.beam_size = before
-        ranked = [[texts[min(rank, len(texts) - 1)] for texts in found] for rank in range(count)]
-        best = [self.propose(segment).text, *(unit.assemble(texts, self.align).text for texts in ranked)]
-        return list(dict.fromkeys(best))[:count]
+        return [unit.assemble([texts[rank] for texts in found], self.align).text for rank in range(count)]
+
+    def _ranked(self, sentence: str, count: int) -> list[str]:
+        """Return `count` translations of a sentence, as the model sees it."""
+        pieces = [self.search(piece) for piece in self.split_source(sentence)]
+        texts = [[self.model.target.decode(one.ids) for one in found] for found in pieces]
+        return [" ".join(found[min(rank, len(found) - 1)] for found in texts) for rank in range(count)]
 
     def _known(self, sentence: str) -> str | None:
         """Return the newest confirmed translation of exactly this sentence, or None."""

@@ -78,6 +78,32 @@ def test_deeply_nested_tags_stay_in_legal_nesting() -> None:
     etree.fromstring(f"<r>{text}</r>")
 
 
+PIECES = [
+    "Open the file. Is it {name}? Save <b>it. Then close</b> it! " * 9,
+    "<div><p>Open &amp; save.</p><ul><li>One <i>item</i></li></ul></div>" * 9,
+    "word " * 200,
+    "x" * 500,
+    "12 " * 200 + "words " * 100,
+    "a &lt; b " * 100,
+    "  Line one\n\n- item one\n- item two\t\n" * 20,
+    "{n, plural, one {# file. It is open.} other {# files. They are open.}}",
+    "&File",
+    "",
+]
+
+
+@pytest.mark.parametrize("syntax", ["plain", "xml", "html"])
+@pytest.mark.parametrize("source", PIECES)
+def test_the_translations_of_pieces_are_that_of_the_whole(source: str, syntax: str) -> None:
+    unit = TextUnit.of(source, syntax)
+    pieces = unit.pieces(60)
+    found = "".join(piece.assemble([part.upper() for part in piece.parts]).text for piece in pieces)
+    assert found == unit.assemble([part.upper() for part in unit.parts]).text
+    assert [text for piece in pieces for text in piece.protected] == list(unit.protected)
+    for piece in pieces:
+        assert len(piece.parts) <= 1 or sum(map(len, piece.parts)) <= 60
+
+
 def test_icu_that_nests_too_deeply_is_left_alone() -> None:
     message = "{a, select, other {" * 600 + "x" + "}}" * 600
     unit = TextUnit.of(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from mtloop.bandits.draws import DRAW_BY_ID
@@ -52,6 +52,17 @@ class ProposesBest(Protocol):
 
 
 @runtime_checkable
+class ProposesUnits(Protocol):
+    """A learner that translates a long text piece by piece, as well as at once."""
+
+    def is_repeated(self, source: str) -> bool: ...
+
+    def propose_unit(self, segment: Segment, unit: TextUnit) -> Proposal: ...
+
+    def rank_unit(self, unit: TextUnit, count: int) -> list[str]: ...
+
+
+@runtime_checkable
 class LimitsMemory(Protocol):
     """A learner whose memory can be limited to some lessons, by their index. None: all."""
 
@@ -67,6 +78,8 @@ class TranslationCall:
 
     `names` are ids for the segments that no other segment of a project has: a method that draws at random draws anew
     for each of them. Empty: the segments have no ids.
+
+    `explains`: for a single text the answer also says which words come from which correction.
     """
 
     texts: Sequence[str]
@@ -75,6 +88,7 @@ class TranslationCall:
     candidates: int = 1
     documents: Sequence[str] | None = None
     names: Sequence[str] = ()
+    explains: bool = True
 
     @property
     def segments(self) -> list[Segment]:
@@ -102,28 +116,56 @@ def translate(
     """Translate texts. `numbers` are the events of the corrections that the learner counts, in order.
 
     `visible` are indexes of them: the memory is limited to these.
-
-    For a single text the answer also says which words come from which correction.
     """
-    if visible is None or not isinstance(learner, LimitsMemory):
-        return _translate(learner, call, numbers)
-    learner.limit_memory(visible)
+    with _memory_of(learner, visible):
+        if len(call.texts) == 1 and call.explains and isinstance(learner, ExplainsWords):
+            proposal, origins = learner.explain_words(call.segments[0], call.prefix)
+            answers = [_answer(learner, proposal, numbers, origins)]
+        else:
+            answers = [_answer(learner, proposal, numbers) for proposal in _propose(learner, call)]
+        if call.candidates > 1 and isinstance(learner, ProposesBest):
+            for answer, segment in zip(answers, call.segments, strict=True):
+                answer["candidates"] = learner.propose_best(segment, call.candidates)
+        return answers
+
+
+def translate_piece(
+    learner: Learner,
+    call: TranslationCall,
+    piece: TextUnit,
+    numbers: Sequence[int],
+    visible: Container[int] | None = None,
+) -> dict[str, Any]:
+    """Translate a piece of the only text of a call. Its corrections are those that are similar to the piece."""
+    segment = replace(call.segments[0], source=" ".join(piece.parts))
+    with _memory_of(learner, visible):
+        if isinstance(learner, ProposesUnits):
+            proposal = learner.propose_unit(segment, piece)
+        else:
+            texts = [learner.propose(replace(segment, source=part)).text for part in piece.parts]
+            proposal = Proposal(segment, piece.assemble(texts).text)
+        answer: dict[str, Any] = {
+            "translation": proposal.text,
+            "repeated": proposal.memo.get("memory") == "exact" or not piece.parts,
+            "corrections": list(_corrections(learner, proposal, numbers, ())),
+            "protected": list(piece.protected),
+        }
+        if call.candidates > 1 and isinstance(learner, ProposesUnits):
+            answer["candidates"] = [proposal.text, *learner.rank_unit(piece, call.candidates)]
+        return answer
+
+
+@contextmanager
+def _memory_of(learner: Learner, lessons: Container[int] | None) -> Iterator[None]:
+    """Limit the memory of a learner to some lessons during a block, if it can be. None: all."""
+    if lessons is None or not isinstance(learner, LimitsMemory):
+        yield
+        return
+    learner.limit_memory(lessons)
     try:
-        return _translate(learner, call, numbers)
+        yield
     finally:
         learner.limit_memory(None)
-
-
-def _translate(learner: Learner, call: TranslationCall, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    if len(call.texts) == 1 and isinstance(learner, ExplainsWords):
-        proposal, origins = learner.explain_words(call.segments[0], call.prefix)
-        answers = [_answer(learner, proposal, numbers, origins)]
-    else:
-        answers = [_answer(learner, proposal, numbers) for proposal in _propose(learner, call)]
-    if call.candidates > 1 and isinstance(learner, ProposesBest):
-        for answer, segment in zip(answers, call.segments, strict=True):
-            answer["candidates"] = learner.propose_best(segment, call.candidates)
-    return answers
 
 
 def check_call(learner: Learner, call: TranslationCall) -> None:

@@ -26,6 +26,7 @@ from mtloop.service.engines.answers_of_learners import (
     learn_with_proof,
     rates,
     translate,
+    translate_piece,
 )
 from mtloop.service.engines.base_models import BaseModels, LearnerMaker
 from mtloop.service.engines.learner_state import (
@@ -36,6 +37,7 @@ from mtloop.service.engines.learner_state import (
     learn_lesson,
 )
 from mtloop.service.engines.snapshots import DatabaseSnapshots, SnapshotCache
+from mtloop.service.engines.translation_turns import Turn, join_answers, turns_of
 from mtloop.service.project_log.event_log import Confirmed, EventLog, LoggedLesson
 from mtloop.service.project_log.models import ProjectGone
 from mtloop.service.project_log.store import ProjectStore
@@ -98,15 +100,32 @@ class HostedProject:
         self.calls, self.last_used = 0, monotonic()
 
     async def translate(self, number: int, call: TranslationCall) -> dict[str, Any]:
-        """Translate texts with a learner that knows all events up to this number."""
+        """Translate texts with a learner that knows all events up to this number, and perhaps later ones.
+
+        A long call has several turns.
+        """
         async with self._turn(number) as host:
-            state, rebuilding = host.number, self._is_rebuilding  # of the learner that translates now
+            state, rebuilding = host.number, self._is_rebuilding  # of the learner that translates first
             check_call(host.learner, call)
-            call = await self._named(host, call)
-            visible = self._corrections_of(host, call.documents)
-            answers = await self._in_thread(host.maker, translate, host.learner, call, host.state.corrections, visible)
-            await self._name_proposals(answers)
-            return {"translations": answers, "state": state, "rebuilding": rebuilding}
+            turns = await self._in_thread(host.maker, turns_of, host.learner, call)
+            answers = [await self._translate_turn(host, turns[0])]
+        for turn in turns[1:]:
+            async with self._turn(number) as host:
+                rebuilding |= self._is_rebuilding
+                answers.append(await self._translate_turn(host, turn))
+        translations = join_answers(turns, answers, call.candidates)
+        return {"translations": translations, "state": state, "rebuilding": rebuilding}
+
+    async def _translate_turn(self, host: Host, turn: Turn) -> list[dict[str, Any]]:
+        learner, numbers = host.learner, host.state.corrections
+        visible = self._corrections_of(host, turn.call.documents)
+        if turn.piece is not None:
+            arguments = (learner, turn.call, turn.piece, numbers, visible)
+            return [await self._in_thread(host.maker, translate_piece, *arguments)]
+        call = await self._named(host, turn.call)
+        answers = await self._in_thread(host.maker, translate, learner, call, numbers, visible)
+        await self._name_proposals(answers)
+        return answers
 
     async def _name_proposals(self, answers: Sequence[dict[str, Any]]) -> None:
         """Store the proposals among the answers, so that they can be rated, and put their names in their places."""
@@ -154,9 +173,10 @@ class HostedProject:
     async def base_translations(self, number: int, call: TranslationCall) -> list[str]:
         """The translations of the frozen base model."""
         async with self._turn(number) as host:
-            frozen = await self._in_thread(host.maker, host.maker.make)
-            answers = await self._in_thread(host.maker, translate, frozen, call, ())
-            return [str(answer["translation"]) for answer in answers]
+            maker = host.maker
+        frozen = await self._in_thread(maker, maker.make)  # the learner of the project is free meanwhile
+        answers = await self._in_thread(maker, translate, frozen, call, ())
+        return [str(answer["translation"]) for answer in answers]
 
     def known_lessons(self, first: int, last: int) -> int | None:
         """How many lessons with these numbers the learner knows. None: there is no learner. It does not wait."""

@@ -49,6 +49,7 @@ from mtloop.service.project_log.event_log import (
 from mtloop.service.project_log.store import ProjectStore
 from mtloop.service.project_log.tables import project_proposals
 from mtloop.service.storage import Storage
+from mtloop.text.text_unit import TextUnit
 from mtloop.translation.translator import UsesTerms
 
 PAIRS = list(demo_pairs())[:6]
@@ -606,5 +607,127 @@ def test_a_call_that_a_method_cannot_answer_is_refused_before_anything_is_drawn(
             await project.translate(1, TranslationCall(ASKED[:1], **fields))
         assert await storage.projects.take_proposal_numbers(one, 1) == 1
         assert (await project.translate(1, TranslationCall(ASKED[:1])))["translations"]
+
+    run_engine(tmp_path, work)
+
+
+LONG = " ".join(f"{source} <b>{number}</b> {{name}}." for number, (source, _) in enumerate(demo_pairs()[:50]))
+
+
+@pytest.mark.parametrize("syntax", ["plain", "html"])
+@pytest.mark.parametrize("method", [LORA, "memory"])
+def test_a_long_text_in_turns_is_translated_as_at_once(tmp_path: Path, model: str, method: str, syntax: str) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model, method=method)
+        await append_events(storage, one, [Confirmed(*pair) for pair in PAIRS])
+        project, learner = HostedProject(one, shared), alone(await log_of(storage, one), shared.models)
+        texts = [PAIRS[0][0], LONG, PAIRS[5][0]]
+        answers = (await project.translate(len(PAIRS) + 1, TranslationCall(texts, syntax)))["translations"]
+        whole = [learner.propose(Segment("", text, {"syntax": syntax})).text for text in texts]
+        assert [answer["translation"] for answer in answers] == whole
+        assert [answer["repeated"] for answer in answers] == [True, False, True]
+        assert list(answers[1]["protected"]) == list(TextUnit.of(LONG, syntax).protected)
+        numbers = [one["number"] for one in answers[1]["corrections"]]
+        assert len(set(numbers)) == len(numbers) > 0
+        await append_events(storage, one, [Confirmed(LONG[:3000], "Lang. " * 500)])
+        (again,) = (await project.translate(len(PAIRS) + 2, TranslationCall([LONG[:3000]])))["translations"]
+        assert (again["repeated"], again["translation"]) == (True, "Lang. " * 500)
+
+    run_engine(tmp_path, work)
+
+
+def test_candidates_of_a_long_text(tmp_path: Path, model: str) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        project = HostedProject(await created(storage, model), shared)
+        (answer,) = (await project.translate(1, TranslationCall([LONG[:3000]], candidates=3)))["translations"]
+        assert answer["candidates"][0] == answer["translation"]
+        assert len(set(answer["candidates"])) == len(answer["candidates"]) == 3
+
+    run_engine(tmp_path, work)
+
+
+def test_others_have_their_turn_while_a_long_text_is_translated(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text of five thousand characters has several turns. Its answer names the state of the first."""
+    order, began, go_on = list[str](), threading.Event(), threading.Event()
+
+    def noted(name: str, work: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            order.append(name)
+            return work(*arguments)
+
+        return call
+
+    def translate_piece(*arguments: Any) -> Any:
+        began.set()
+        assert go_on.wait(60)
+        return answers_of_learners.translate_piece(*arguments)
+
+    monkeypatch.setattr(hosted_project, "translate_piece", noted("piece", translate_piece))
+    monkeypatch.setattr(hosted_project, "translate", noted("text", answers_of_learners.translate))
+    monkeypatch.setattr(learner_state, "learn_lesson", noted("lesson", learn_lesson))
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model)
+        project = HostedProject(one, shared)
+        long = asyncio.create_task(project.translate(1, TranslationCall([LONG])))
+        try:
+            assert await asyncio.to_thread(began.wait, 60)
+            await append_events(storage, one, [Confirmed(*PAIRS[0])])
+            others = [
+                asyncio.create_task(call)
+                for call in (project.translate(1, TranslationCall(ASKED[:1])), project.learn(2, proof=False))
+            ]
+            await asyncio.sleep(0)  # they wait for their turn
+        finally:
+            go_on.set()
+        assert [one["state"] for one in await asyncio.gather(long, *others)] == [1, 1, 2]
+        assert order[:2] == ["piece", "text"]
+        assert order.index("lesson") < len(order) - 1
+        assert order[-1] == "piece"
+
+    run_engine(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("method", "text", "fields", "reason"),
+    [
+        ("nmt-el", "Save it. " * 1200, {}, "text has 10,800 characters; at most 10,000"),
+        (LORA, "Save it. " * 1200, {"prefix": "Das"}, "text has 10,800 characters; at most 10,000"),
+        (LORA, "{name} and " * 1200, {}, "placeholders or tags, or a message has .* at most 10,000"),
+    ],
+)
+def test_what_cannot_be_cut_has_a_limit(
+    tmp_path: Path, model: str, method: str, text: str, fields: dict[str, Any], reason: str
+) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        project = HostedProject(await created(storage, model, method=method), shared)
+        with pytest.raises(InputError, match=reason):
+            await project.translate(1, TranslationCall([text], **fields))
+
+    run_engine(tmp_path, work)
+
+
+def test_the_base_model_translates_while_the_learner_is_free(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow_base(learner: Learner, call: TranslationCall, numbers: Any, visible: Any = None) -> Any:
+        if numbers == ():
+            assert go_on.wait(60)
+        return answers_of_learners.translate(learner, call, numbers, visible)
+
+    monkeypatch.setattr(hosted_project, "translate", slow_base)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        project = HostedProject(await created(storage, model), shared)
+        base = asyncio.create_task(project.base_translations(1, TranslationCall(ASKED)))
+        try:
+            found = [await project.translate(1, TranslationCall([source])) for source in ASKED]
+        finally:
+            go_on.set()
+        assert await base == [one["translations"][0]["translation"] for one in found]
 
     run_engine(tmp_path, work)
