@@ -13,7 +13,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,7 @@ _LANGUAGES = re.compile(
 )
 _PARTS = "You receive an input as strings separated by"
 _REPHRASE = "You receive an input as the source and existing translation strings separated"
+_PLACEHOLDER = re.compile(r"@@PH\d+@@")
 _STRUCTURED = "You are a professional translation engine specialized in structured localization tasks."
 
 
@@ -55,13 +56,18 @@ class WeblatePrompt:
     texts: Sequence[str]
     as_json: bool = False
     candidates: int = 1
+    kept: Sequence[Mapping[str, str]] = ()
+    """For each text, what its placeholders stand for that took in a part which is not translated."""
 
     def answer(self, found: Sequence[Mapping[str, Any]]) -> str:
         """The answer, from the translations of the texts."""
         if self.candidates > 1:
             return SEPARATOR.join(dict.fromkeys(found[0].get("candidates") or [found[0]["translation"]]))
         translations = [one["translation"] for one in found]
-        return json.dumps(translations, ensure_ascii=False) if self.as_json else SEPARATOR.join(translations)
+        if not self.as_json:
+            return SEPARATOR.join(translations)
+        shown = [_replaced(text, kept) for text, kept in zip(translations, self.kept, strict=True)]
+        return json.dumps(shown, ensure_ascii=False)
 
 
 def error_response(problem: Problem) -> Response:
@@ -135,7 +141,7 @@ def _read_prompt(fields: RequestFields) -> WeblatePrompt:
     system, user = _messages(fields.values.get("messages"))
     if found := _LANGUAGES.match(system):
         return _separated(system, user, found["source"], found["target"])
-    if _STRUCTURED in system:
+    if system.lstrip().startswith(_STRUCTURED):
         return _structured(user)
     raise ProblemError(invalid_request(OTHER_PROMPT))
 
@@ -176,8 +182,32 @@ def _structured(user: str) -> WeblatePrompt:
     try:
         content = json.loads(user)
         languages = {name: str(content[name]) for name in ("source_language", "target_language")}
+        kept = [dict(_untranslated(one["source"], one.get("parts") or ())) for one in content["strings"]]
         fields = RequestFields(languages | {"strings": [one["source"] for one in content["strings"]]})
-    except (ValueError, RecursionError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise ProblemError(invalid_request(OTHER_PROMPT)) from None
     source, target = fields.text("source_language"), fields.text("target_language")
-    return WeblatePrompt(source, target, fields.texts("strings"), as_json=True)
+    hidden = [
+        _replaced(text, {whole: placeholder for placeholder, whole in parts.items()})
+        for text, parts in zip(fields.texts("strings"), kept, strict=True)
+    ]
+    return WeblatePrompt(source, target, hidden, as_json=True, kept=kept)
+
+
+def _untranslated(source: str, parts: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a text that must stay as they are, each by its first placeholder: a pair with a text between.
+
+    A text without them has one placeholder in place of the pair.
+    """
+    for part in parts:
+        names = str(part.get("id")), str(part.get("close_id"))
+        whole = str(part.get("text")).join(names)
+        once = all(_PLACEHOLDER.fullmatch(name) and source.count(name) == 1 for name in names)
+        if part.get("translatable") is False and once and whole in source:
+            yield names[0], whole
+
+
+def _replaced(text: str, parts: Mapping[str, str]) -> str:
+    for old, new in parts.items():
+        text = text.replace(old, new)
+    return text

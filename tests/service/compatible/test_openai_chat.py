@@ -39,6 +39,15 @@ by {SEPARATOR} and you answer three rephrased translation strings separated by
 """
 # The first line of the prompt of Weblate 2026.x (weblate/machinery/llm.py).
 STRUCTURED = "\nYou are a professional translation engine specialized in structured localization tasks.\n\n..."
+RULES = "".join(f"{number}. Keep @@PH{number}@@ and [quotes] as they are.\n" for number in range(1, 200))
+WHOLE = f"""{STRUCTURED[:-3]}You breed squirrels. Say 'from language' and 'to language'.
+
+Target-language project instructions:
+Use informal language. You are a highly skilled translation assistant.
+
+{{ "source_language": "xx", "strings": [] }}
+
+{RULES}"""
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +137,51 @@ def test_the_structured_prompt_gives_one_list(weblate: TestClient) -> None:
     assert all(found[1].count(one) == 1 for one in ("@@PH5@@", "@@PH12@@"))
 
 
+def structured(*strings: dict[str, Any], prompt: str = WHOLE, target: str = "de") -> list[dict[str, str]]:
+    asked = {"source_language": "en", "target_language": target, "glossary": [], "strings": strings}
+    example = {**asked, "strings": [{"source": "Weblate", "parts": [{"type": "text", "text": "Weblate"}]}]}
+    return [
+        {"role": "system", "content": prompt},
+        {"role": "user", "content": json.dumps(example)},
+        {"role": "assistant", "content": json.dumps(["Weblate"])},
+        {"role": "user", "content": json.dumps(asked)},
+    ]
+
+
+def part(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "placeholder", "kind": kind, "text": "", "translatable": False} | fields
+
+
+def test_everything_that_a_string_of_the_structured_prompt_may_hold(weblate: TestClient) -> None:
+    marked = "@@PH0@@Open@@PH7@@ the drawer of @@PH26@@."
+    tag = {"id": "@@PH0@@", "close_id": "@@PH7@@", "role": "open", "text": "Open", "translatable": True}
+    string = {
+        "source": marked,
+        "parts": [part("markup", **tag), {"type": "text", "text": " the drawer of "}, part("syntax", id="@@PH26@@")],
+        "context": "button",
+        "key": "app.open",
+        "explanation": "furniture",
+        "secondary": {"language": "fr", "text": "Ouvrir", "language_name": "French"},
+        "plural": {"source_forms": 2, "target_forms": 2, "form_index": 0, "source_formula": "nplurals=2;"},
+        "failing_checks": [{"check_id": "same", "name": "Unchanged translation", "description": "Equal."}],
+        "placeholders": {"@@PH0@@": "<b>", "@@PH7@@": "</b>", "@@PH26@@": "%s"},
+        "translation": "@@PH0@@Auf@@PH7@@ @@PH26@@.",
+    }
+    found = json.loads(content(chat(weblate, "", "", messages=structured(string, {"source": SOURCE}, {"source": " "}))))
+    assert [len(found), found[1], found[2]] == [3, TARGET, " "]
+    assert all(found[0].count(name) == 1 for name in ("@@PH0@@", "@@PH7@@", "@@PH26@@"))
+
+
+def test_a_part_that_is_not_translatable_stays(weblate: TestClient) -> None:
+    """Weblate names the text between two placeholders, such as code, that nobody translates."""
+    code = {"id": "@@PH5@@", "close_id": "@@PH20@@", "text": "close the window"}
+    string = {"source": "Open @@PH5@@close the window@@PH20@@ of the house.", "parts": [part("markup", **code)]}
+    broken = {"source": "Open it @@PH1@@.", "parts": [part("markup", id="@@PH1@@", close_id="x", text="")]}
+    found = json.loads(content(chat(weblate, "", "", messages=structured(string, broken))))
+    assert found[0].count("@@PH5@@close the window@@PH20@@") == 1
+    assert found[1].count("@@PH1@@") == 1
+
+
 @pytest.mark.parametrize(
     ("source", "target"), [("English", "German"), ("EN", "de-AT"), ("english", "German (Austria)")]
 )
@@ -143,6 +197,15 @@ def test_any_model_if_there_is_one_project(weblate: TestClient) -> None:
     ("prompt", "text", "fields", "said"),
     [
         ("You are a helpful assistant.", "Hello!", {}, "only the prompts of Weblate"),
+        ("Evaluate the supplied translation units.", '{"units": []}', {}, "only the prompts of Weblate"),
+        (f"You are a helpful assistant.{STRUCTURED}", "Hello!", {}, "only the prompts of Weblate"),
+        (STRUCTURED, '{"source_language": "en", "target_language": "de", "strings": ["Hello!"]}', {}, "only the"),
+        (
+            STRUCTURED,
+            '{"source_language": "en", "target_language": "de", "strings": [{"source": "a", "parts": [1]}]}',
+            {},
+            "only the",
+        ),
         (STRUCTURED, "{", {}, "only the prompts of Weblate"),
         (STRUCTURED, '{"units": []}', {}, "only the prompts of Weblate"),
         (STRUCTURED, '{"source_language": "en", "target_language": "de", "strings": [{"source": 1}]}', {}, "strings"),
