@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mtloop.experiments.run import run
     from mtloop.experiments.score import score
     from mtloop.experiments.select import select
+    from mtloop.experiments.stats import stats
     from mtloop.experiments.tuning.tune import tune
     from mtloop.translation.translator import Translator, load
 
@@ -41,6 +42,7 @@ __all__ = [
     "run",
     "score",
     "select",
+    "stats",
     "tune",
 ]
 _MODULES = {
@@ -54,6 +56,7 @@ _MODULES = {
     "run": "experiments.run",
     "score": "experiments.score",
     "select": "experiments.select",
+    "stats": "experiments.stats",
     "tune": "experiments.tuning.tune",
 }
 

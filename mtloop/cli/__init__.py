@@ -21,6 +21,7 @@ COMMANDS = {
     "opposites": "teach a lesson, then translate its opposite: is the lesson known, and does it harm others?",
     "tune": "search for the best settings of a method on one part of a stream, and report on another part",
     "score": "score translations and traces: quality, speed of learning, significance",
+    "stats": "measure files: segments, words, lengths, repetition, unknown words, what files share",
     "report": "write one HTML file with learning curves, slopes, tables and all segments",
     "methods": "list the learning methods, or show one method with its settings",
     "select": "replay human ratings: compare policies that find the best systems with few ratings",

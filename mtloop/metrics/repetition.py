@@ -57,7 +57,10 @@ class RepetitionRate:
         return f"text:source|{self.words.signature}|window:{self.window}w|order:{ORDER}"
 
     def score(self, steps: Sequence[Step]) -> Score:
-        sentences = [self.words(step.proposal.segment.source) for step in steps]
+        return self.of_sentences([self.words(step.proposal.segment.source) for step in steps])
+
+    def of_sentences(self, sentences: list[list[str]]) -> Score:
+        """Return the rate of a text from its words, a list for each sentence."""
         counts = [_repeated_types(ids, starts, n, self._windows(sentences)) for n, ids, starts in _ngrams(sentences)]
         rates = divide(*np.array(counts, dtype=float).T)
         detail: dict[str, JSON] = {f"rate{n}": None if np.isnan(r) else float(r) for n, r in enumerate(rates, start=1)}
