@@ -34,6 +34,8 @@ PYTHON = {  # what follows --no-deps is installed without what it depends on
     "modernmt": ["modernmt==1.5.2"],
     "deepl": ["deepl==1.32.0"],
     "weblate": WEBLATE.split(),
+    # for its prompts: it runs on Python 3.12 and later only
+    "weblate-2026": ["--no-deps", "--ignore-requires-python", "--only-binary=:all:", "weblate==2026.10.1"],
     "real-files": ["--no-deps", "Django==5.2.19", "eric-ide==26.10"],  # for their translated files
 }
 NODE = {

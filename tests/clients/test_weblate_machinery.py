@@ -6,9 +6,11 @@ is the mock that Weblate's own tests use.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import pytest
 from helpers.client_environments import run_client
 from helpers.served_projects import ServedProjects, serving_projects
@@ -170,6 +172,28 @@ print(json.dumps(found))
 """
 )
 
+PROMPTS = """
+import ast, json, re, sys, sysconfig
+from pathlib import Path
+
+folder = Path(sysconfig.get_path("purelib")) / "weblate" / "machinery"
+
+
+def text(file, name):
+    found = re.search(rf'^{name} = (\\"\\"\\".*?\\"\\"\\")', (folder / file).read_text(encoding="utf-8"), re.M | re.S)
+    return ast.literal_eval(found[1])
+
+
+instructions = "Target-language project instructions:\\nUse informal language."
+parts = {"persona": "You breed squirrels.", "style": "Use short words.", "language_instructions": instructions}
+prompts = {
+    "translate": text("llm.py", "PROMPT").format(**parts),
+    "bare": text("llm.py", "PROMPT").format(**dict.fromkeys(parts, "")),
+    "evaluate": text("evaluation.py", "EVALUATION_PROMPT"),
+}
+print(json.dumps(prompts))
+"""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProjects]:
@@ -219,3 +243,34 @@ def test_a_wrong_key_stops_the_engine(server: ServedProjects) -> None:
 
 def test_glossaries(server: ServedProjects) -> None:
     assert weblate(server, GLOSSARY) == {"DeepL": [1, 1], "ModernMT": [1, 1]}
+
+
+def test_the_prompts_of_the_releases_of_2026(server: ServedProjects) -> None:
+    """They come out of the package. The rest of the request is written as its source code makes it."""
+    prompts = run_client("weblate-2026", PROMPTS)
+    text = {"type": "text", "text": "Send "}
+    placeholder = {"type": "placeholder", "id": "@@PH5@@", "kind": "grammar", "text": "", "translatable": False}
+    strings = [
+        {"source": OTHER, "parts": [{"type": "text", "text": OTHER}], "context": "tray"},
+        {"source": "Send @@PH5@@.", "parts": [text, placeholder], "placeholders": {"@@PH5@@": "%s"}},
+    ]
+    asked = {"source_language": "en", "target_language": "de", "glossary": [], "strings": strings}
+    answers = {name: _complete(server, prompt, asked) for name, prompt in prompts.items()}
+    assert len(prompts["translate"]) > 5_000
+    for name in ("translate", "bare"):
+        found = json.loads(answers[name].json()["choices"][0]["message"]["content"])
+        assert [len(found), found[1].count("@@PH5@@")] == [2, 1]
+    assert answers["evaluate"].status_code == 400
+    assert "only the prompts of Weblate" in answers["evaluate"].json()["error"]["message"]
+
+
+def _complete(server: ServedProjects, prompt: str, asked: dict[str, Any]) -> httpx2.Response:
+    messages = [
+        {"role": "system", "content": prompt},
+        {"role": "user", "content": json.dumps(asked)},
+        {"role": "assistant", "content": "[]"},
+        {"role": "user", "content": json.dumps(asked)},
+    ]
+    headers = {"Authorization": f"Bearer {server.key}", "Accept": "application/json; charset=utf-8"}
+    address = f"{server.url}/openai/v1/chat/completions"
+    return httpx2.post(address, json={"model": "manual", "messages": messages}, headers=headers, timeout=60)
