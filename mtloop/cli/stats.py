@@ -60,7 +60,7 @@ source and target.
 @click.option(
     "--tokenize",
     metavar="NAME",
-    help="moses, or sacreBLEU's 13a, intl (the fastest), zh, ja-mecab, ko-mecab, char, none.  "
+    help="moses, or sacreBLEU's 13a, intl, zh, ja-mecab, ko-mecab, char, none.  "
     "[default: moses; that of the language if it has no spaces between words]",
 )
 @click.option("--lowercase", is_flag=True, help="Count and compare words and segments in lower case.")
