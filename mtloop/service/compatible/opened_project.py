@@ -33,7 +33,11 @@ from mtloop.text.language_codes import language_of
 
 MAX_PROJECTS = 1_000
 AUTO = "auto"
-FORWARDING = ("forwarded", "x-forwarded", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "via")
+FORWARDING = (  # how the names of headers begin that proxies add
+    *("forwarded", "via", "x-forwarded", "x-original", "x-real-ip", "x-client-ip", "x-cluster-client-ip"),
+    *("x-remote-", "x-envoy-", "x-proxy", "true-client-ip", "client-ip", "cf-", "fastly-", "fly-", "x-azure-"),
+)
+OLD_HTTP = "1.0"  # in which nginx sends requests on, if it is not told otherwise
 
 
 async def open_project(
@@ -110,6 +114,7 @@ async def _open_without_key(here: Service, request: Request, role: Role) -> Auth
 def _is_local(request: Request) -> bool:
     """Whether a request comes from a program on this machine: not through a proxy on it, nor from a page of a site.
 
+    A proxy that adds no header cannot be told from a program, unless it uses HTTP/1.0.
     A page may send requests to this machine from the browser of its reader. It names another origin then, or another
     host if the site gave its own name the address of this machine.
     """
@@ -119,7 +124,8 @@ def _is_local(request: Request) -> bool:
         local = all(host == "localhost" or ip_address(host or "").is_loopback for host in hosts)
     except ValueError:
         return False
-    return local and not any(name.startswith(FORWARDING) for name in request.headers)
+    forwarded = any(name.startswith(FORWARDING) for name in request.headers)
+    return local and not forwarded and request.scope.get("http_version") != OLD_HTTP
 
 
 def fits(project: TranslationProject, source: str, target: str) -> bool:

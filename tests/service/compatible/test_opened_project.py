@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterator
@@ -68,10 +69,38 @@ def test_programs_on_this_machine_need_no_key(client: TestClient) -> None:
 
 
 @pytest.mark.usefixtures("key")
-@pytest.mark.parametrize("name", [*FORWARDING, "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"])
+@pytest.mark.parametrize("name", [*FORWARDING, "x-forwarded-for", "x-forwarded-host", "x-remote-addr"])
 def test_whatever_comes_through_a_proxy_needs_a_key(client: TestClient, name: str) -> None:
     assert status(client, headers={name: "127.0.0.1"}) == 400
     assert client.get("/frontend/settings", headers={name: "127.0.0.1"}).json()["keyRequired"]
+
+
+@pytest.mark.usefixtures("key")
+def test_a_proxy_that_uses_http_1_0_needs_a_key(client: TestClient) -> None:
+    """That is nginx with `proxy_pass` alone: it adds no header, and the Host is that of the server."""
+
+    async def ask(version: str) -> int:
+        sent, body = list[Any](), [json.dumps(TEXT).encode()]
+        headers = [(b"host", b"127.0.0.1:8017"), (b"content-type", b"application/json")]
+        scope = {
+            **{"type": "http", "http_version": version, "method": "POST", "scheme": "http", "path": "/translate"},
+            **{"raw_path": b"/translate", "query_string": b"", "root_path": "", "headers": headers},
+            **{"client": ("127.0.0.1", 5000), "server": ("127.0.0.1", 8017)},
+        }
+
+        async def receive() -> dict[str, Any]:
+            while not body:  # the client stays connected
+                await asyncio.Event().wait()
+            return {"type": "http.request", "body": body.pop(), "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await client.app(scope, receive, send)  # type: ignore[arg-type]
+        return int(sent[0]["status"])
+
+    assert client.portal is not None
+    assert [client.portal.call(ask, version) for version in ("1.1", "1.0")] == [200, 400]
 
 
 @pytest.mark.usefixtures("key")
