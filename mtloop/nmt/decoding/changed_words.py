@@ -8,7 +8,7 @@ with the new source, and if it depends less on the word that it attends to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -74,6 +74,18 @@ def _too_many(changed: Iterable[int], places: Sequence[int]) -> bool:
     return len(set(changed)) > max(1, int(len(places) * MAX_CHANGED_SHARE))
 
 
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """The tokens of a lesson that do not vote, and why: these words of the translation need these words of the source.
+
+    Both sets are empty if no word was found to depend on the change, and the flags are a guess.
+    """
+
+    flags: Flags
+    lost: frozenset[str] = frozenset()
+    silenced: frozenset[str] = frozenset()
+
+
 @dataclass
 class ChangedWords:
     """Finds the tokens of lessons that must not vote in the translation of one source."""
@@ -81,28 +93,74 @@ class ChangedWords:
     base: Marian
     source: Sequence[int]
     words: SourceWords
-    _lessons: int = field(default=0, init=False)
 
-    def silent(self, one: StoredSegment) -> Flags | None:
-        """Return for each token of a lesson whether it depends on words that were replaced; None if none was."""
-        if not len(one.tokens):
-            return None
-        target, attended = one.tokens.tolist(), one.words
-        ids = self.base.source.encode(one.source)
-        lesson = SourceWords.of(ids, self.base.source)
-        change = change_between(lesson.texts[:-1], self.words.texts[:-1])
-        if change is None or not change.is_substitution or self._lessons == MAX_LESSONS:
-            return None
-        self._lessons += 1
-        reading = _Reading(self.base, ids, lesson, target)
-        drops = np.minimum(*reading.drops([_without(ids, lesson, change.lost), self.source]))
+    def silent(self, lessons: Iterable[StoredSegment]) -> list[Flags | None]:
+        """Return for each lesson, the most similar first, which of its tokens do not vote; None if all do.
+
+        A few lessons are read. What is found in one holds for the others: after "Log in", the word "Anmelden" of
+        "Please log in" does not vote in "Log out" either.
+        """
+        texts = [_SourceText.of(one.source, self.base) for one in lessons]
+        changes = [change_between(text.words.texts[:-1], self.words.texts[:-1]) for text in texts]
+        findings: dict[int, Finding] = {}
+        for number, (one, change) in enumerate(zip(lessons, changes, strict=True)):
+            if len(findings) < MAX_LESSONS and change is not None and change.is_substitution and len(one.tokens):
+                findings[number] = self._read(one, texts[number], change)
+        return [self._joined(one, texts[at], findings, at) for at, one in enumerate(lessons)]
+
+    def _read(self, one: StoredSegment, text: _SourceText, change: Change) -> Finding:
+        target, lesson = one.tokens.tolist(), text.words
+        reading = _Reading(self.base, text.ids, lesson, target)
+        drops = np.minimum(*reading.drops([_without(text.ids, lesson, change.lost), self.source]))
         suspects: Flags = drops > MIN_DROP
-        own = reading.own_drops({word for word, flag in zip(attended, suspects, strict=True) if flag}, change.lost)
-        kept = [word in own and own[word][token] >= drops[token] for token, word in enumerate(attended)]
+        own = reading.own_drops({word for word, flag in zip(one.words, suspects, strict=True) if flag}, change.lost)
+        kept = [word in own and own[word][token] >= drops[token] for token, word in enumerate(one.words)]
         silent = suspects & ~np.array(kept)
+        groups = word_numbers(target, self.base.target)
         if not silent.any():
-            silent = drops == drops[:-1].max(initial=0.0)  # some word must depend on the change
-        return _any_of_group(silent, word_numbers(target, self.base.target))
+            return Finding(_any_of_group(drops == drops[:-1].max(initial=0.0), groups))  # some word must depend on it
+        flags = _any_of_group(silent, groups)
+        lost = frozenset(lesson.texts[place].casefold() for place in change.lost)
+        return Finding(flags, lost, self._words_of(target, groups, flags))
+
+    def _joined(
+        self, one: StoredSegment, text: _SourceText, findings: Mapping[int, Finding], number: int
+    ) -> Flags | None:
+        """Return the silent tokens of a lesson: by its own finding, and by those of other lessons."""
+        others = [found for at, found in findings.items() if at != number and found.lost and found.lost <= text.folded]
+        flags = findings[number].flags.copy() if number in findings else np.zeros(len(one.tokens), np.bool_)
+        if others and len(one.tokens):
+            target = one.tokens.tolist()
+            groups = word_numbers(target, self.base.target)
+            silenced = frozenset[str]().union(*(found.silenced for found in others))
+            for group in np.unique(groups):
+                if self._word(target, groups == group) in silenced:
+                    flags |= groups == group
+        return flags if flags.any() else None
+
+    def _words_of(self, target: Sequence[int], groups: npt.NDArray[np.int64], flags: Flags) -> frozenset[str]:
+        found = {self._word(target, groups == group) for group in np.unique(groups[flags])}
+        return frozenset(word for word in found if _is_word(word))
+
+    def _word(self, target: Sequence[int], places: Flags) -> str:
+        """Return a word of the translation without its case and punctuation marks."""
+        text = self.base.target.decode([token for token, flag in zip(target, places, strict=True) if flag])
+        return "".join(filter(str.isalnum, text)).casefold()
+
+
+@dataclass(frozen=True, eq=False)
+class _SourceText:
+    """The source of a lesson: its pieces and words."""
+
+    ids: list[int]
+    words: SourceWords
+    folded: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str, base: Marian) -> _SourceText:
+        ids = base.source.encode(text)
+        words = SourceWords.of(ids, base.source)
+        return cls(ids, words, frozenset(word.casefold() for word in words.texts[:-1]))
 
 
 @dataclass

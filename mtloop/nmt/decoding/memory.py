@@ -65,8 +65,8 @@ class StoredSegment:
         return self.lesson, self.part
 
 
-Silent: TypeAlias = Callable[[StoredSegment], "Flags | None"]
-"""Returns the tokens of a segment that do not vote; None if all do."""
+Silent: TypeAlias = Callable[[Sequence[StoredSegment]], "Sequence[Flags | None]"]
+"""Returns for each segment, the most similar first, the tokens that do not vote; None if all do."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Memory:
             self._rows_by_word.setdefault(word, []).append(row)
             self._keys_by_word.setdefault(word, {})[one.key] = None
         self._keys_by_source.setdefault(one.source, []).append(one.key)
-        self._keys_by_target.setdefault(one.target, []).append(one.key)
+        self._keys_by_target.setdefault(one.target.casefold(), []).append(one.key)
 
     def forget(self, lesson: int) -> bool:
         """Delete a lesson so that nothing of it is left; return False if that is not possible, or it is not here."""
@@ -167,7 +167,7 @@ class Memory:
             self._rows_by_word[word].remove(row)
             self._keys_by_word[word].pop(key, None)
         self._keys_by_source[one.source].remove(key)
-        self._keys_by_target[one.target].remove(key)
+        self._keys_by_target[one.target.casefold()].remove(key)
         self._parts_by_lesson[one.lesson].pop(one.part)
         self._deleted_rows += len(one.words)
         self._without_states -= not len(one.tokens)
@@ -203,8 +203,12 @@ class Memory:
         return [self._segments[key].target for key in self._keys_by_source.get(source, [])]
 
     def sources_of(self, target: str) -> list[str]:
-        """Return all sources whose confirmed translation is this text, oldest first, but those that never vote."""
-        found = [self._segments[key] for key in self._keys_by_target.get(target, []) if self._is_visible(key)]
+        """Return all sources whose confirmed translation is this text, oldest first, but those that never vote.
+
+        Upper and lower case do not count.
+        """
+        keys = self._keys_by_target.get(target.casefold(), [])
+        found = [self._segments[key] for key in keys if self._is_visible(key)]
         return [one.source for one in found if len(one.tokens)]
 
     def most_similar(self, words: Iterable[str]) -> Iterator[tuple[StoredSegment, float]]:
@@ -215,7 +219,7 @@ class Memory:
     def processor(self, words: SourceWords, end: int = -1, silent: Silent | None = None) -> MemoryProcessor | None:
         """Return the logits processor for one source, or None if none of its words is in the memory.
 
-        `end` is the token that ends a sentence. `silent` is called for similar segments, the most similar first.
+        `end` is the token that ends a sentence. `silent` is called with the similar segments, the most similar first.
         """
         if self.settings is None:
             return None
@@ -244,8 +248,9 @@ class Memory:
 
     def _partly_silent(self, keys: Iterable[Key], rows: Sequence[int], silent: Silent) -> Iterator[PartlySilent]:
         """Yield the segments with tokens that do not vote, if any of their states is compared."""
-        for key in keys:
-            if (flags := silent(self._segments[key])) is not None:
+        similar = {key: self._segments[key] for key in keys}
+        for key, flags in zip(similar, silent(list(similar.values())), strict=True):
+            if flags is not None:
                 first = self._first_rows[key]
                 states = [state for state, row in enumerate(rows) if 0 <= row - first < len(flags)]
                 if states:

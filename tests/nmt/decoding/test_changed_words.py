@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from mtloop.core import PostEdit, Proposal, Segment
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.registry import make_learner
 from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.decoding import changed_words
 from mtloop.nmt.decoding.base_translations import BaseTranslations
 from mtloop.nmt.decoding.changed_words import Change, ChangedWords, change_between, word_numbers
 from mtloop.nmt.decoding.memory import StoredSegment
 from mtloop.nmt.decoding.source_words import SourceWords
+from mtloop.nmt.engine.batch_reading import token_log_probabilities
 from mtloop.nmt.engine.find_model import find_model
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.search import LengthLimits
@@ -103,7 +109,7 @@ def stored(model: Marian, source: str, target: str, attended: str) -> StoredSegm
 
 def silent_words(model: Marian, one: StoredSegment, source: str) -> list[str]:
     ids = model.source.encode(source)
-    flags = ChangedWords(model, ids, SourceWords.of(ids, model.source)).silent(one)
+    (flags,) = ChangedWords(model, ids, SourceWords.of(ids, model.source)).silent([one])
     assert flags is not None
     tokens = one.tokens.tolist()
     groups = word_numbers(tokens, model.target)
@@ -121,14 +127,55 @@ def test_the_words_that_depend_on_a_changed_word_are_silent(model: Marian) -> No
 def test_a_sentence_with_the_same_words_changes_nothing(model: Marian) -> None:
     ids = model.source.encode("enable the option!")
     changed = ChangedWords(model, ids, SourceWords.of(ids, model.source))
-    assert changed.silent(stored(model, "Enable the option.", "Aktivieren Sie die Option.", "option")) is None
+    assert changed.silent([stored(model, "Enable the option.", "Aktivieren Sie die Option.", "option")]) == [None]
 
 
-def test_few_lessons_are_read_for_one_source(model: Marian) -> None:
+def test_few_lessons_are_read_for_one_source(model: Marian, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[int]()
+    monkeypatch.setattr(changed_words, "token_log_probabilities", counting(read, token_log_probabilities))
     ids = model.source.encode("Disable the option.")
     changed = ChangedWords(model, ids, SourceWords.of(ids, model.source))
     one = stored(model, "Enable the option.", "Aktivieren Sie die Option.", "option")
-    assert [changed.silent(one) is None for _ in range(5)] == [False, False, False, True, True]
+    found = changed.silent([one] * 5)
+    assert len(read) <= 2 * changed_words.MAX_LESSONS
+    assert all(flags is not None for flags in found), "what is found in one lesson holds for the others"
+
+
+def counting(calls: list[int], function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def counted(*arguments: Any) -> Tensor:
+        calls.append(1)
+        return function(*arguments)
+
+    return counted
+
+
+@pytest.mark.parametrize("lessons", [[0, 1], [1, 0], [0, 2], [2, 0]])
+def test_a_word_that_needs_a_missing_word_is_silent_in_all_lessons(model: Marian, lessons: list[int]) -> None:
+    """The second lesson has too many other words to be read; in upper or lower case, "Anmelden" is the same word."""
+    pairs = [("Log in", "Anmelden"), ("Please log in", "Bitte anmelden"), ("Log in to the old server", "ANMELDEN")]
+    ids = model.source.encode("Log out")
+    changed = ChangedWords(model, ids, SourceWords.of(ids, model.source))
+    chosen = [pairs[number] for number in lessons]
+    found = changed.silent([stored(model, *pair, "in") for pair in chosen])
+    for (_, target), flags in zip(chosen, found, strict=True):
+        words = model.target.encode(target)
+        assert flags is not None
+        assert flags[len(words) - 2], "the last word before the end of the sentence"
+        assert target == "Bitte anmelden" or flags[0]
+
+
+@pytest.mark.parametrize("lessons", [[0, 1], [1, 0]])
+@pytest.mark.parametrize("method", ["memory", DEFAULT_METHOD])
+def test_two_lessons_together_do_not_turn_an_opposite_round(model: Marian, method: str, lessons: list[int]) -> None:
+    pairs = [("Log in", "Anmelden"), ("Please log in", "Bitte anmelden")]
+    learner = make_learner(method, model)
+    assert isinstance(learner, AdaptiveNMT)
+    for number in lessons:
+        source, target = pairs[number]
+        learner.learn(Proposal(Segment("1", source), ""), PostEdit(target))
+    assert [translate(learner, source) for source, _ in pairs] == [target for _, target in pairs]
+    for opposite in ("Log out", "Please log out"):
+        assert "anmelden" not in translate(learner, opposite).lower()
 
 
 def test_synonyms_may_have_one_translation(model: Marian) -> None:
