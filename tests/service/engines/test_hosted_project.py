@@ -731,3 +731,27 @@ def test_the_base_model_translates_while_the_learner_is_free(
         assert await base == [one["translations"][0]["translation"] for one in found]
 
     run_engine(tmp_path, work)
+
+
+@pytest.mark.parametrize("method", ["memory", LORA])
+def test_a_proof_shows_similar_sources_whose_translation_changed(tmp_path: Path, method: str) -> None:
+    """The embedded model takes a word of the second correction over into the translation of the first source."""
+    pairs = [
+        ("Select a record.", "Wählen Sie einen Satz aus."),
+        ("Delete a record.", "Löschen Sie einen Datensatz."),
+        ("The weather is fine today.", "Heute ist schönes Wetter."),
+    ]
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, "en-de", method=method)
+        project, changed = HostedProject(one, shared), list[Any]()
+        for pair in pairs:
+            (number,) = await append_events(storage, one, [Confirmed(*pair)]) or []
+            changed.append((await project.learn(number, proof=True))["proof"]["changed"])
+        (found,) = changed[1]
+        assert found["source"] == "Select a record."
+        assert "Datensatz" not in found["before"]
+        assert "Datensatz" in found["after"]
+        assert changed[0] == changed[2] == []
+
+    run_engine(tmp_path, work)
