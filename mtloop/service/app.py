@@ -44,7 +44,7 @@ from mtloop.service.http import ProblemBody, prefers_html
 from mtloop.service.middleware import RequestMiddleware
 from mtloop.service.pages import campaign_pages, organised_campaigns, project_pages
 from mtloop.service.pages import routes as page_routes
-from mtloop.service.pages.rendering import problem_page
+from mtloop.service.pages.service_pages import problem_page
 from mtloop.service.problems import Problem, ProblemError
 from mtloop.service.projects import (
     change_routes,
@@ -187,7 +187,7 @@ def _respond(request: Request, problem: Problem) -> Response:
     if (answer := protocol_answer(COMPATIBLE, request.scope, problem)) is not None:
         return answer
     in_browser = prefers_html(request.headers.get("accept", "")) and not request.url.path.startswith("/v1/")
-    return problem_page(problem) if in_browser else problem.response()
+    return problem_page(request, problem) if in_browser else problem.response()
 
 
 def _allowed_methods(request: Request) -> set[str]:

@@ -11,6 +11,7 @@ from mtloop.selection.campaign_plan import CampaignPlan
 from mtloop.service.campaigns.rating_routes import link_owner
 from mtloop.service.pages.page_texts import LANGUAGES, language_of, messages, remember_language
 from mtloop.service.pages.rendering import page
+from mtloop.service.pages.service_pages import missing_page
 from mtloop.service.problems import UNKNOWN_CAMPAIGN, UNKNOWN_RATING_LINK, ProblemError
 from mtloop.service.state import service
 
@@ -57,7 +58,7 @@ async def show_rating(token: str, request: Request) -> Response:
     language = language_of(request)
     plan = await _plan_of(request, token)
     if plan is None:
-        return page("missing.html", None, 404)
+        return missing_page(request, None)
     say = messages("rating", language)
     response = page("rating.html", None, **_rating(plan, token), say=say, language=language, languages=LANGUAGES)
     response.headers["referrer-policy"] = "no-referrer"  # the address is a secret

@@ -18,6 +18,7 @@ from mtloop.service.campaigns.campaign_routes import found_campaign
 from mtloop.service.campaigns.models import StoredCampaign
 from mtloop.service.pages.page_texts import LANGUAGES, language_of, messages, remember_language
 from mtloop.service.pages.rendering import fragment, page
+from mtloop.service.pages.service_pages import missing_page
 from mtloop.service.problems import NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
 
@@ -32,7 +33,7 @@ async def show_campaigns(request: Request) -> Response:
     if who is None:
         return RedirectResponse("/login", 303)
     if not who.organiser:
-        return page("missing.html", who, 404)
+        return missing_page(request, who)
     after = request.query_params.get("after", "")[:80].replace("\x00", "")
     found = await here.storage.campaigns.page(after, ROWS + 1)
     content: dict[str, Any] = {
@@ -52,7 +53,7 @@ async def show_campaign(campaign: str, request: Request) -> Response:
         return RedirectResponse("/login", 303)
     found = await _found(here, who, campaign)
     if found is None:
-        return page("missing.html", who, 404)
+        return missing_page(request, who)
     return _page(request, "campaign.html", who, **await _progress(here, found))
 
 

@@ -18,7 +18,6 @@ from mtloop.core.types import Score
 from mtloop.report.chart_assets import chart_script, chart_style
 from mtloop.report.palette import series_style
 from mtloop.service.accounts.models import Participant
-from mtloop.service.problems import Problem
 
 FOLDER = Path(__file__).parent / "assets"
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -46,14 +45,6 @@ def page(name: str, who: Participant | None, status: int = 200, **context: Any) 
     text = _environment().get_template(name).render(who=who, version=__version__, **context)
     headers = {"content-security-policy": security_policy()}
     return Response(text, status, headers, "text/html; charset=utf-8")
-
-
-def problem_page(problem: Problem) -> Response:
-    """A problem for people, with the headers that programs get."""
-    response = page("problem.html", None, problem.status, problem=problem)
-    own = {"content-type", "content-length"}
-    response.headers.update({name: text for name, text in problem.response().headers.items() if name not in own})
-    return response
 
 
 def fragment(name: str, if_none_match: str, **context: Any) -> Response:

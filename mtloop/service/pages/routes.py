@@ -17,6 +17,7 @@ from mtloop.service.audit.models import Actor
 from mtloop.service.http import read_raw
 from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
 from mtloop.service.pages.run_charts import run_charts
+from mtloop.service.pages.service_pages import missing_page, sign_in_page
 from mtloop.service.pages.task_words import pass_rule, reward_meaning
 from mtloop.service.problems import EXPIRED_KEY, NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
@@ -29,8 +30,6 @@ SESSION_HOURS = 12
 ROWS = 100  # of a table; more are on the next page
 MAX_SKIP = 10**9
 MAX_FORM_BYTES = 4096
-EXPIRED = "This key has expired. Ask the organiser to renew it: then the same key works again."
-UNKNOWN = "This key is not known. It may have been rotated or revoked."
 CHANGES = {
     "open": {"results_open": True},
     "hide": {"results_open": False},
@@ -52,7 +51,7 @@ async def show_task(task: str, request: Request) -> Response:
     here, who = service(request), await _signed_in(service(request), request)
     found = await _task(here, task)
     if found is None:
-        return page("missing.html", who, 404)
+        return missing_page(request, who)
     words: dict[str, Any] = {"reward_meaning": reward_meaning(found), "pass_rule": pass_rule(found)}
     return page("task.html", who, **words, **await _board(here, found, who, request))
 
@@ -69,7 +68,7 @@ async def show_board(task: str, request: Request) -> Response:
 
 @router.get("/login")
 async def ask_for_key(request: Request) -> Response:
-    return page("login.html", await _signed_in(service(request), request), refusal="")
+    return sign_in_page(request, await _signed_in(service(request), request))
 
 
 @router.post("/login")
@@ -82,7 +81,7 @@ async def sign_in(request: Request) -> Response:
     except ProblemError as refused:
         if refused.problem.status != 401:
             raise
-        return page("login.html", None, 401, refusal=EXPIRED if refused.problem == EXPIRED_KEY else UNKNOWN)
+        return sign_in_page(request, None, "key_expired" if refused.problem == EXPIRED_KEY else "key_unknown")
     token = new_token()
     await here.storage.accounts.add_session(hash_key(token), hash_key(key), time.time() + SESSION_HOURS * 3600)
     here.metering.remember(hash_key(token), known.id)  # the next request has it, maybe from an address above its limit
@@ -120,10 +119,10 @@ async def show_run(token: str, request: Request) -> Response:
     run = await here.storage.tasks.run(token) if TOKEN.fullmatch(token) else None
     task = None if run is None else await here.storage.tasks.task_by_id(run.task_id)
     if run is None or task is None or who is None or not (who.organiser or run.participant_id == who.id):
-        return page("missing.html", who, 404)
+        return missing_page(request, who)
     progress = (await here.storage.tasks.progress([run.id]))[0].get(run.id)
     if progress is None:  # the task was deleted meanwhile
-        return page("missing.html", who, 404)
+        return missing_page(request, who)
     after = _number(request, "after", max(0, progress.pass_number - PASSES_PER_PAGE))
     shown, following = None, None
     if task.shows_results or who.organiser:
@@ -137,7 +136,7 @@ async def show_run(token: str, request: Request) -> Response:
 async def show_organiser(request: Request) -> Response:
     here, who = service(request), await _signed_in(service(request), request)
     if who is None or not who.organiser:
-        return page("missing.html", who, 404)
+        return missing_page(request, who)
     return page("organiser.html", who, **await _activity(here, request))
 
 
@@ -156,7 +155,7 @@ async def change_task(task: str, request: Request) -> Response:
     changes = CHANGES.get((await _form(request)).get("change", ""))
     found = await _task(here, task)
     if who is None or not who.organiser or found is None or changes is None:
-        return page("missing.html", who, 404)
+        return missing_page(request, who)
     await here.storage.tasks.change_task(found.name, Actor(who.name, "page"), **changes)
     return RedirectResponse("/organiser", 303)
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from helpers.shared_task import TaskServer
 from sqlalchemy.exc import OperationalError
 
+from mtloop.service import problems
 from mtloop.service.accounts.keys import hash_key
 from mtloop.service.http import prefers_html
+from mtloop.service.pages.page_texts import messages
+from mtloop.service.pages.service_pages import problem_texts
+from mtloop.service.problems import NO_MORE_PASSES
 from mtloop.service.tasks.store import TaskStore
 
+GERMAN = {"accept-language": "de-AT,de;q=0.9,en;q=0.5"}
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
@@ -25,6 +31,83 @@ def test_an_expired_key_is_called_expired_at_sign_in(lite: TaskServer) -> None:
     assert "This key has expired. Ask the organiser to renew it" in expired.text
     assert "not known" not in expired.text
     assert "This key is not known" in unknown.text
+
+
+def test_signing_in_speaks_german(lite: TaskServer) -> None:
+    """By the language of the browser, by the link on the page, and afterwards by its cookie."""
+    lite.with_storage(lambda storage: storage.accounts.add_participant("me", hash_key("mtl_old"), expires=1.0))
+    with lite.serve() as client:
+        page = client.get("/login", headers=GERMAN)
+        assert '<html lang="de">' in page.text
+        assert "Mit dem API-Schlüssel, den Sie von der Leitung bekommen haben." in page.text
+        assert english_words(page.text) == set()
+        assert '<html lang="en">' in client.get("/login?lang=en", headers=GERMAN).text
+        assert '<html lang="en">' in client.get("/login", headers=GERMAN).text, "the choice is remembered"
+        client.get("/login?lang=de")
+        for key, words in (
+            ("mtl_old", "Dieser Schlüssel ist abgelaufen."),
+            ("mtl_no", "Diesen Schlüssel gibt es nicht."),
+        ):
+            refused = client.post("/login", data={"key": key})
+            assert refused.status_code == 401
+            assert words in refused.text
+
+
+def english_words(html: str) -> set[str]:
+    """English words among the texts of a page, without the links to other languages."""
+    texts = re.sub(r"<[^>]*>", " ", re.sub(r'<a href="[^"]*" lang="en".*?</a>', "", html[html.index("<body") :]))
+    return set(re.findall(r"\b(?:the|you|not|sign|tasks|this|page|there|key|all|is|skip)\b", texts.lower()))
+
+
+def test_problems_speak_german(lite: TaskServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise OperationalError("SELECT secret", {}, OSError("gone"))
+
+    with lite.serve() as client:
+        for path, words in (("/nowhere", "Diese Seite gibt es nicht"), ("/tasks/none", "Diese Seite gibt es nicht")):
+            page = client.get(path, headers=BROWSER | GERMAN)
+            assert is_page(page, 404)
+            assert words in page.text
+            assert english_words(page.text) == set()
+        wrong = client.request("PUT", "/login", headers=BROWSER | GERMAN)
+        assert is_page(wrong, 405)
+        assert "nimmt diese Adresse nicht an" in wrong.text
+    few = TaskServer(lite.settings.model_copy(update={"failures": 1}), lite.folder)
+    with few.serve() as client:
+        client.get("/nowhere")
+        refused = client.get("/runs", headers=BROWSER | GERMAN)
+        assert is_page(refused, 429)
+        assert "Ihr Kontingent ist aufgebraucht." in refused.text
+        assert english_words(refused.text) == set()
+    with lite.serve() as client:
+        monkeypatch.setattr(TaskStore, "task_list", fail)
+        outage = client.get("/", headers=BROWSER | GERMAN)
+        assert is_page(outage, 503)
+        assert "Die Datenbank antwortet nicht." in outage.text
+        assert outage.headers["retry-after"] == "1"
+        assert client.get("/", headers=GERMAN).json()["title"] == "Database unavailable", "programs get English"
+
+
+def test_a_problem_without_a_german_text_says_so() -> None:
+    found = problem_texts(NO_MORE_PASSES, "de")
+    assert found == {
+        "title": "Das ging nicht",
+        "lead": "Der Dienst meldet auf Englisch:",
+        "detail": NO_MORE_PASSES.detail,
+    }
+
+
+def test_german_texts_are_of_known_problems() -> None:
+    """A renamed problem would lose its German text unseen."""
+    known = {one.name for one in vars(problems).values() if isinstance(one, problems.Problem)}
+    known |= {problems.too_many(1).name, problems.invalid_request("").name, "other", "401", "403", "404", "405"}
+    keys = [key.partition("_")[2].removesuffix("_one") for key in messages("problems", "de").texts]
+    assert set(keys) <= known
+
+
+def test_both_languages_have_the_same_texts() -> None:
+    for name in ("campaigns", "rating", "service", "workbench"):
+        assert messages(name, "en").texts.keys() == messages(name, "de").texts.keys(), name
 
 
 def is_page(response: Any, status: int) -> bool:
