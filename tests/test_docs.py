@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from helpers.console import run_console
 from helpers.prose import FENCE, paragraphs, sentences
 
 from mtloop.cli import COMMANDS, cli
+from mtloop.core.errors import MtloopError
 from mtloop.metrics.registry import METRICS, PATTERNS
 
 ROOT = Path(__file__).parents[1]
@@ -189,6 +191,48 @@ def test_every_command_has_an_example_in_its_help() -> None:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
         assert f"mtloop {name}" in (command.epilog or ""), name
+
+
+def help_examples() -> Iterator[tuple[click.Command, str, list[str]]]:
+    """Every example in a help text: the command, the line, and its arguments without what a pipe or a file takes."""
+    groups: list[tuple[click.Group, click.Context]] = [(cli, click.Context(cli, info_name="mtloop"))]
+    for group, parent in groups:
+        for name in group.list_commands(parent):
+            command = group.get_command(parent, name)
+            assert command is not None
+            if isinstance(command, click.Group):
+                groups.append((command, click.Context(command, parent=parent, info_name=name)))
+            text = (command.epilog or "").replace("\\\n", " ")
+            for line in re.findall(r"^  (?:.*\| )?(mtloop .*)", text, re.M):
+                yield command, line, shlex.split(re.split(r"\s{2,}\(| [|<>]", line)[0])[1:]
+
+
+def test_every_example_in_a_help_text_has_existing_options() -> None:
+    found = list(help_examples())
+    assert len(found) > len(COMMANDS)
+    for _, line, arguments in found:
+        command: click.Command = cli
+        context = click.Context(cli, info_name="mtloop")
+        while isinstance(command, click.Group):
+            one = command.get_command(context, name := arguments.pop(0))
+            assert one is not None, line
+            command, context = one, click.Context(one, parent=context, info_name=name)
+        try:
+            command.make_context(command.name, arguments, parent=context.parent)
+        except (click.ClickException, MtloopError) as error:
+            pytest.fail(f"{line}: {error}")
+
+
+@pytest.mark.parametrize("name", ["score", "compare", "stats"])
+def test_what_is_hard_to_guess_has_an_example(name: str) -> None:
+    """Options that take a file, or text of a form of their own."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    own = [one for one in command.params if isinstance(one, click.Option) and isinstance(one.type, click.Path)]
+    own += [one for one in command.params if isinstance(one, click.Option) and "=" in (one.metavar or "")]
+    shown = set(re.findall(r"--[\w-]+", command.epilog or ""))
+    without = {one.opts[0] for one in own if not shown & set(one.opts)}
+    assert without <= {"--stopwords"}, without
 
 
 def test_every_metric_is_described() -> None:

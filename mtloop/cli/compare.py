@@ -20,6 +20,10 @@ Examples:
       --model smt-model --shuffle 1 --target-lang it --out out/curves
   mtloop compare --data manual.tsv --methods baseline,full,lasso+memory --reliability 6 --out out/reliability
   mtloop compare --data manual.tsv --methods baseline,mine.py:Engine --out out/mine      (your own engine)
+  mtloop compare --data manual.tsv --set learning_rate=0.01 --set lora+memory+copy:rank=16 --out out/settings
+  mtloop compare --data project.tmx --source-lang en --lang de --distinct --schedule delay:5 --jobs 4 --out out/late
+  mtloop compare --data strings.csv --columns source=en,target=ja --lang ja --spm target.spm --model out/en-ja
+  mtloop compare --config experiment.toml --methods baseline,full --out out/again       (settings as in `mtloop run`)
 \b
 Run the same command again to resume after an interruption.
 """
@@ -51,8 +55,8 @@ Run the same command again to resume after an interruption.
 @click.option(
     "--reliability",
     type=COUNT,
-    help="Number of documents on which backward reliability is measured, for methods that learn from post-edits; "
-    "0: off.  [default: 6 if smt-adapting is among the methods, else 0]",
+    help="Number of documents on which forgetting (backward reliability) is measured, for methods that learn from "
+    "post-edits; 0: off.  [default: 6 if smt-adapting is among the methods, else 0]",
 )
 @click.pass_context
 def command(

@@ -24,17 +24,26 @@ Examples:
   mtloop score --data postedits.tsv --lang de        (columns source, mt, post_edit)
   mtloop score --ref ref.txt --hyp system.txt --lang ja          (MeCab's words; needs mtloop[ja])
   mtloop score --ref ref.txt --src src.txt --hyp system.txt --scorer comet='comet-env/bin/python scorer.py'
+  mtloop score --ref ref.txt --hyp system.txt --scores metricx=metricx.txt --lower-is-better metricx
+  mtloop score --data strings.csv --columns source=en,target=de --hyp system.txt --metrics ter,bleu --curves curves.csv
+  mtloop score run.jsonl --lang de --metrics r0,r1 --truecase train.de --seen train.de      (words new to the training)
+  mtloop score run.jsonl --lang ja --metrics r0,r1 --spm target.spm                         (subwords instead of words)
+  mtloop score run.jsonl --metrics rr,oov --vocabulary train.en
+  mtloop score run.jsonl --lang de --metrics terms --glossary terms.tsv
+  mtloop score rewards.jsonl --metrics reward,regret --oracle oracle.jsonl
 \b
 Metrics:
-  quality      bleu chrf ter (sacreBLEU's, with its signature) sbleu wmt17
+  quality      bleu chrf ter (sacreBLEU's, with its signature); sbleu: mean sentence BLEU; wmt17: the reward of the
+               2017 shared task
   learning     r0 r1 r01 r2 ...: recall of words at their first, second, ... occurrence;
                rer: share of corrected words that are wrong again later
   collateral   near-better near-worse flips lost-changes (with --baseline and the source text): segments that differ by
                a word or two from an earlier one; flips: the earlier one's translation is taken over; lost-changes: the
                changed words left no trace in the output
   slope        slope-u slope-ca (of TER), slope-ca-bleu ...: 100 means no learning, less than 100 means learning
-  effort       hter ksmr wpa
-  bandit       reward regret (with --oracle)
+  effort       hter: TER against the post-edit of the output; ksmr: keystrokes and mouse actions; wpa: share of words
+               that were predicted correctly
+  rewards      reward: mean reward; regret (with --oracle): how far it is from the oracle's
   glossary     terms (with --glossary): share of the terms in the source that are translated as the glossary says
   text         rr: repetition rate of the source; oov (with --vocabulary)
   learned      COMET and others: scores from a file (--scores) or from a program (--scorer)
@@ -44,7 +53,11 @@ Metrics:
 @click.command(epilog=EPILOG)
 @input_options
 @format_option("table", "json", "csv")
-@click.option("--curves", type=PATH, help="CSV file for the score of every prefix of the stream.")
+@click.option(
+    "--curves",
+    type=PATH,
+    help="CSV file for the learning curves: the scores of all segments so far, after each segment.",
+)
 def command(output_format: str, curves: Path | None, **inputs: Any) -> None:
     """Score the output of MT systems against references or post-edits, in the order of the stream."""
     from mtloop.core.atomic import write_text

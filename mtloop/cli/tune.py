@@ -13,9 +13,10 @@ from mtloop.methods.defaults import DEFAULT_METHOD, REPORTED_METRICS
 EPILOG = """
 \b
 Examples:
-  mtloop tune --data manual.tsv --method full --space learning_rate=1e-3:2e-2:log --space target_perplexity=1.5,2.0,3.0
-      --tune-rows 1-4000 --report-rows 4001-6000 --trials 16 --halving --out out/tune
-  mtloop tune --data manual.tsv --method lora --space rank=4:32 --metric ter,r1 --tune-rows 1-1000
+  mtloop tune --data manual.tsv --method full --space learning_rate=1e-3:2e-2:log \\
+      --space target_perplexity=1.5,2.0,3.0 --tune-rows 1-4000 --report-rows 4001-6000 \\
+      --trials 16 --halving --out out/tune
+  mtloop tune --data manual.tsv --method lora --space rank=4:32 --metric ter,r1 --tune-rows 1-1000 \\
       --report-rows 1001-2000 --out out/lora
 \b
 Run the same command again to resume after an interruption; it finds the same winner. The last line says whether the
