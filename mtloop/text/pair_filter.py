@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -14,7 +15,7 @@ class PairFilter:
     characters and more than `max_ratio` times the characters of the shorter side.
     """
 
-    min_copied_words: int = 4
+    min_copied_words: float = 4
     max_ratio: float = 6.0
     min_length: int = 30
 
@@ -31,3 +32,7 @@ class PairFilter:
             return "copied"
         shorter, longer = sorted((len(source.strip()), len(target.strip())))
         return "length" if longer > self.min_length and longer > self.max_ratio * shorter else None
+
+
+ONLY_EMPTY = PairFilter(min_copied_words=math.inf, max_ratio=math.inf)
+"""Rejects only pairs with an empty side."""

@@ -114,7 +114,7 @@ class TextUnit:
     def protected(self) -> tuple[str, ...]:
         """What comes out of a translation unchanged, as it is written: placeholders and tags, in order."""
         passages = [item for item in self.template if isinstance(item, Passage)]
-        own = [text for one in passages for text in (*one.placeholders, *(mark.raw for mark in one.marks))]
+        own = [text for one in passages for text in (*one.placeholders, *(mark.raw for mark in one.marks)) if text]
         return (*own, *(text for units in self.branches for unit in units for text in unit.protected))
 
     @property
@@ -240,7 +240,7 @@ def _tail(passage: Passage, typed: str, translation: str, align: Align | None) -
 def _lessons(source: TextUnit, target: TextUnit) -> Iterator[tuple[str, str]]:
     if source.problem or target.problem:
         return
-    yield from _aligned_lessons(_sentences(source), _sentences(target))
+    yield from _aligned_lessons(_sentences(source), _sentences(target, with_spaces=True))
     if source.message and target.message:
         yield from _branch_lessons(source, target)
 
@@ -273,8 +273,10 @@ class _Sentence:
         return re.split(r"%\d+(?!\d)", self.text) if self.placeholders else [self.text]
 
 
-def _sentences(unit: TextUnit) -> list[_Sentence]:
-    return [_Sentence(item.text, item.placeholders) for item in unit.template if isinstance(item, Passage)]
+def _sentences(unit: TextUnit, *, with_spaces: bool = False) -> list[_Sentence]:
+    """Return the sentences of a unit, of a translation with the spaces at which no line may end."""
+    passages = [item for item in unit.template if isinstance(item, Passage)]
+    return [_Sentence(one.spaced if with_spaces else one.text, one.placeholders) for one in passages]
 
 
 def _aligned_lessons(sources: list[_Sentence], targets: list[_Sentence]) -> Iterator[tuple[str, str]]:

@@ -108,6 +108,8 @@ def _failures(unit: TextUnit, source: str, target: str, language: str) -> Iterat
         return
     yield from _differences("placeholders", *map(_placeholders, texts))
     yield from _toolkit_failures(unit, *texts, language)
+    if unit.mnemonic and not _has_mnemonic(target, unit):
+        yield FailedCheck("mnemonic", f"missing mnemonic {unit.mnemonic.mark!r}")
     yield from _differences("numbers", *(Counter(_NUMBER.findall(_without_placeholders(text))) for text in texts))
     if _spaces(source) != _spaces(target):
         yield FailedCheck("spaces at the ends", "differ from those of the source")
@@ -122,14 +124,19 @@ def _failures(unit: TextUnit, source: str, target: str, language: str) -> Iterat
 def _toolkit_failures(unit: TextUnit, source: str, target: str, language: str) -> Iterator[FailedCheck]:
     mark = unit.mnemonic.mark if unit.mnemonic else ""
     checker = _checker(language, mark)
-    checks = TOOLKIT_CHECKS | ({"mnemonic": ("accelerators",)} if mark else {})
     is_repeated = _REPEATED.search(target) and not _REPEATED.search(source)
     ignored = {"length": len(source.strip()) < MIN_LENGTH, "repeated word": not is_repeated}
     normalise = {"brackets": _without_placeholders, "punctuation": _plain_ellipsis}
-    for name, function in ((name, one) for name, functions in checks.items() for one in functions):
+    for name, function in ((name, one) for name, functions in TOOLKIT_CHECKS.items() for one in functions):
         texts = [normalise[name](text) if name in normalise else text for text in (source, target)]
         if not ignored.get(name) and (message := _toolkit_failure(checker, function, *texts)):
             yield FailedCheck(name, message)
+
+
+def _has_mnemonic(target: str, unit: TextUnit) -> bool:
+    """Whether a translation has the mark of the source once. The toolkit refuses the mark before ö."""
+    found = TextUnit.of(target, unit.syntax, has_mnemonic=True).mnemonic
+    return found is not None and unit.mnemonic is not None and found.mark == unit.mnemonic.mark
 
 
 def _toolkit_failure(checker: StandardChecker, function: str, source: str, target: str) -> str:
@@ -152,8 +159,7 @@ def _checker(language: str, mark: str) -> StandardChecker:
 
 def _plain(message: str) -> str:
     """Return a message of the toolkit in the style of our own."""
-    message = message.replace("printf variable", "placeholder").replace("Accelerator", "The mnemonic")
-    message = message.replace("accelerator", "mnemonic").strip().rstrip(".")
+    message = message.replace("printf variable", "placeholder").strip().rstrip(".")
     return message[:1].lower() + message[1:]
 
 

@@ -17,6 +17,10 @@ from mtloop.text.text_unit import Syntax, TextUnit
 
 PLAIN = [
     "Open",
+    "\u00a0",
+    "&#160;",
+    " _Open",
+    " &amp;Save",
     "the file",
     "Dateien",
     " ",
@@ -472,3 +476,66 @@ def test_what_was_taught_with_tags_holds_for_the_placeholders_of_a_client() -> N
 
 def test_an_unknown_syntax_is_plain_text() -> None:
     assert TextUnit.of("A &amp; <b>b</b>", "markdown") == TextUnit.of("A &amp; <b>b</b>")
+
+
+@pytest.mark.parametrize(
+    ("source", "syntax", "seen", "translation", "expected"),
+    [
+        ("10\u00a0MB free", "plain", "10 MB free", "Frei sind 10 MB.", "Frei sind 10\u00a0MB."),
+        ("10&#160;MB free", "plain", "10 MB free", "Frei sind 10 MB.", "Frei sind 10&#160;MB."),
+        ("10&#160;MB free", "xml", "10 MB free", "Frei sind 10 MB", "Frei sind 10&#160;MB"),
+        ("10&amp;nbsp;MB free", "xml", "10 MB free", "Frei: 10 MB", "Frei: 10&amp;nbsp;MB"),
+        ("See page&nbsp;&nbsp;5", "html", "See page 5", "Siehe Seite 5", "Siehe Seite&nbsp;&nbsp;5"),
+        ("See page\u202f5", "plain", "See page 5", "Auf Seite 5", "Auf Seite\u202f5"),
+        ("See page \u00a0 5", "plain", "See page 5", "Siehe Seite 5", "Siehe Seite \u00a0 5"),
+        ("5\u00a0000 files", "plain", "5 000 files", "5\u00a0000 Dateien", "5\u00a0000 Dateien"),
+        ("See {a}&nbsp;{b}", "html", "See %1 %2", "%1 %2 sehen", "{a}&nbsp;{b} sehen"),
+        ("Fichier\u00a0: oui", "plain", "Fichier\u00a0: oui", "Datei: ja", "Datei: ja"),
+        ("« oui »", "plain", "« oui »", "„ja“", "„ja“"),
+    ],
+)
+def test_a_space_that_joins_words_stays_between_them(
+    source: str, syntax: str, seen: str, translation: str, expected: str
+) -> None:
+    unit = TextUnit.of(source, syntax)
+    assert unit.parts == (seen,)
+    assert unit.assemble(unit.parts).text == source
+    assert unit.assemble([translation]).text == expected
+
+
+def test_a_translation_is_learned_with_its_spaces() -> None:
+    """A memory returns such a space where the source has none; where the source has one, it is not doubled."""
+    unit = TextUnit.of("10\u00a0MB free")
+    assert unit.lessons("Frei: 10\u00a0MB") == (("10 MB free", "Frei: 10\u00a0MB"),)
+    assert unit.assemble(["Frei: 10\u00a0MB"]).text == "Frei: 10\u00a0MB"
+    assert TextUnit.of("10 <b>MB</b> free").lessons("10\u202f<b>MB</b> frei") == (("10 MB free", "10\u202fMB frei"),)
+
+
+def test_mnemonics_in_a_longer_text_go_before_their_words() -> None:
+    unit = TextUnit.of("Choose &File, then press _Open or E&xit and wait until the program has ended.")
+    assert unit.mnemonic is None
+    assert unit.parts == ("Choose File, then press Open or Exit and wait until the program has ended.",)
+    assert unit.assemble(unit.parts).text == unit.source
+    translation = "Wählen Sie File, drücken Sie Open oder Exit und warten Sie auf das Ende."
+    expected = "Wählen Sie &File, drücken Sie _Open oder &Exit und warten Sie auf das Ende."
+    assert unit.assemble([translation]).text == expected
+    assert TextUnit.of("<b>_Save</b> it").assemble(["Speichern"]).text == "<b>_Speichern</b>"
+    assert TextUnit.of("&amp;Yes or &amp;No", "xml").parts == ("Yes or No",)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Our R&D team at AT&T uses my_file and _private, at 5 & 6 of Q&A or at Fish&Chips for all of it.",
+        "Call _Foo_Bar(x) with &foo in it, then read the value of x=1&Name=2 and of &Name=3 and so on.",
+    ],
+)
+def test_names_in_a_longer_text_have_no_mnemonic(source: str) -> None:
+    assert TextUnit.of(source).parts == (source,)
+
+
+def test_a_name_with_the_mark_of_a_mnemonic_stays_in_a_label() -> None:
+    unit = TextUnit.of("S&ales and R&D")
+    assert unit.parts == ("Sales and R&D",)
+    assert unit.assemble(["Verkauf und F&E"]).text == "Verk&auf und F&E"
+    assert TextUnit.of("R&D").mnemonic is None

@@ -532,3 +532,45 @@ def test_what_a_program_formats_passes_the_check_of_msgfmt(folder: Path, approve
     if shutil.which("msgfmt"):
         command = ["msgfmt", "-c", "--check-format", "--use-fuzzy", "-o", "/dev/null", "out.po"]
         subprocess.run(command, check=True, capture_output=True)
+
+
+XLIFF_FILE = (
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="x" source-language="en" '
+    'target-language="de" datatype="html"><body><trans-unit id="1"><source>{}</source></trans-unit></body></file>'
+    "</xliff>"
+)
+TS_FILE = (
+    '<TS version="2.1" language="de" sourcelanguage="en"><context><name>A</name><message><source>{}</source>'
+    '<translation type="unfinished"></translation></message></context></TS>'
+)
+SHOUTING_ENGINE = """
+from mtloop.core import Proposal
+
+
+class Shouting:
+    def propose(self, segment):
+        return Proposal(segment, " ".join(segment.source.upper().split()))
+
+    def learn(self, proposal, feedback):
+        raise NotImplementedError
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.po", po(("10\u00a0MB of 5\u202f000", "")), '"10\u00a0MB OF 5\u202f000"'),
+        ("a.po", po(("10&nbsp;MB <b>a&#160;b</b>", "")), '"10&nbsp;MB <b>A&#160;B</b>"'),
+        ("a.xlf", XLIFF_FILE.format("10&#160;MB of\u00a0it"), ">10&#160;MB OF\u00a0IT</target>"),
+        ("a.xlf", XLIFF_FILE.format("10\u00a0MB of&#x202F;it"), ">10\u00a0MB OF&#x202F;IT</target>"),
+        ("a.ts", TS_FILE.format("10&#xa0;MB of\u202fit"), ">10&#xa0;MB OF&#x202f;IT</translation>"),
+        ("a.tsv", "source\ttarget\n10\u00a0MB of 5\u202f000\t\n", "\t10\u00a0MB OF 5\u202f000\n"),
+    ],
+)
+def test_spaces_that_join_words_stay_as_they_are_written(folder: Path, name: str, content: str, expected: str) -> None:
+    (folder / "engine.py").write_text(SHOUTING_ENGINE)
+    (folder / name).write_text(content)
+    engine = EngineChoice(method=f"{folder / 'engine.py'}:Shouting", threads=1)
+    options = FillOptions(source_lang="en", target_lang="de")
+    fill_files([Path(name)], Path(f"out-{name}"), engine=engine, options=options, learn=0)
+    assert expected in (folder / f"out-{name}").read_text()

@@ -56,6 +56,11 @@ def test_broken_pairs(source: str, target: str, name: str, message: str) -> None
         ("Do you want to overwrite them?", "Möchten Sie sie überschreiben?"),
         ("100% of it", "100 % davon"),
         ("Save _As…", "Speichern _unter …"),
+        ("_Open", "_Öffnen"),
+        ("_Übersicht", "_Overview"),
+        ("S&ales and R&D", "&Verkauf und F&E"),
+        ("&Remember the password", "Das &Passwort für diese Verbindung immer und überall in Zukunft merken"),
+        ("100%% sure", "100 %% sicher"),
         ("Open <b>%(a)s</b> in <i>b</i>", "In <i>b</i> <b>%(a)s</b> öffnen"),  # another order
         ("{n, plural, one {# file} other {# files}}", "{n, plural, one {# Datei} few {# D} other {# Dateien}}"),
     ],

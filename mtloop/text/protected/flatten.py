@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from mtloop.text.protected.mnemonics import is_marked_word
 from mtloop.text.protected.placeholders import ClientMarkup, client_markup, find_placeholders, stand_in
-from mtloop.text.protected.placement import Mark
+from mtloop.text.protected.placement import FIXED_CHARACTERS, FIXED_CODES, FIXED_SPACE, LINE_END, Mark
 from mtloop.text.protected.tags import Tag, TagKind, find_tags
 
 FIRST, LAST = 0xF0000, 0xFFFFD
@@ -34,10 +35,16 @@ _HARD_BREAK = (  # an empty line, a break after a sentence, a break before an it
 _INDENTED = rf"|{_SPACES}\r?\n[ \t]+"  # in XML, indentation is layout
 _TAB = r"(?:(?<![ \t]) ++)?\t[ \t]*"  # it separates columns
 _SOFT_BREAK = rf"{_SPACES}(?:\r\n|\n|\r)[ \t]*"
-_REST = rf"(?P<soft>{_SOFT_BREAK})|(?P<private>{_PRIVATE.pattern})"
+_CHARACTER = re.compile(f"[{FIXED_CHARACTERS}]")
+_WORD_BEFORE = re.compile(r"[^\W\d_]{0,40}\Z")
+_MNEMONIC = r"(?P<sign>(?<![\w&~/])[_~]|(?<!&)&)(?P<word>[^\W\d_]+)(?![\w(=&;]|\.\w)"
+_RUN = rf"(?:(?<! ) *+{FIXED_SPACE.pattern})+ *+"
+_KEPT = rf"(?P<kept>(?<=[«‹]){_RUN}|{_RUN}(?=[:;!?»›]|[ \t]*[\r\n]))"  # only French has a space before ! and :
+_REST = rf"(?P<soft>{_SOFT_BREAK})|(?P<private>{_PRIVATE.pattern})|{_KEPT}|(?P<space>{_RUN})|{_MNEMONIC}"
 _TOKENS = re.compile(f"(?P<hard>{_HARD_BREAK}{_INDENTED}|{_TAB})|{_REST}")
 _TOKENS_IN_XML = re.compile(f"(?P<hard>{_HARD_BREAK}|{_TAB})|{_REST}")
-LINE_END = re.compile(r"[\r\n]|&#(?:0*1[03]|x0*[AaDd]);")
+_FIXED_IN_XML = re.compile(rf"{FIXED_SPACE.pattern}|&(?:{FIXED_CODES})(?![0-9A-Za-z])")
+_MARKED_PAIRS = 1 << 20  # the first number of a pair around a word with a mnemonic; tags have lower ones
 MAX_LABEL_WORDS = 2  # lines of so few words are labels, also in lower case
 MIN_WRAPPED, WRAPPED_SHARE = 50, 0.7  # characters of the longest line of wrapped prose, and its share in the others
 
@@ -110,12 +117,18 @@ class _Building:
     marks: list[FlatMark] = field(default_factory=list)
     breaks: Iterator[str] = field(default_factory=lambda: iter(()))
     """The line breaks of an XML text that are still to come, as they are written."""
+    spaces: Iterator[str] = field(default_factory=lambda: iter(()))
+    """Its spaces at which no line may end, likewise."""
+    marked: int = 0
+    """The number of words with a mnemonic."""
 
     def add_text(self, raw: str) -> None:
-        self.breaks = iter(LINE_END.findall(raw))
+        self.breaks, self.spaces = iter(LINE_END.findall(raw)), iter(_FIXED_IN_XML.findall(raw))
         text, position = html.unescape(raw) if self.is_xml else raw, 0
         markup = client_markup(text)
         for start, end in find_placeholders(text):
+            if FIXED_SPACE.fullmatch(text, start, end):
+                continue
             self._add_plain(text[position:start])
             raw = self._as_written(text[start:end])
             if start in markup:
@@ -142,7 +155,8 @@ class _Building:
         """Return a text as it stands in the source: in XML, escaped and with its own line breaks."""
         if not self.is_xml:
             return text
-        return LINE_END.sub(lambda found: next(self.breaks, found[0]), html.escape(text, quote=False))
+        text = LINE_END.sub(lambda found: next(self.breaks, found[0]), html.escape(text, quote=False))
+        return _CHARACTER.sub(lambda found: next(self.spaces, found[0]), text)
 
     def _add_plain(self, text: str) -> None:
         position = self._extend_placeholder(text)
@@ -150,12 +164,46 @@ class _Building:
             self._add(text[position : found.start()])
             if found["private"]:
                 self._add_placeholder(found[0])
+            elif found["kept"]:
+                self._add_kept(found[0])
+            elif found["space"]:
+                self._add_space(found[0])
+            elif found["sign"]:
+                self._add_marked(found["sign"], found["word"], text[position : found.start()])
             else:
                 raw = self._as_written(found[0])
                 self._add_mark(raw, replaces_space=True, separates=found["hard"] is not None)
                 self._add(" ")
             position = found.end()
         self._add(text[position:])
+
+    def _add_space(self, text: str) -> None:
+        """Add spaces at which no line may end; the model sees one plain space."""
+        if self._last.isspace():
+            self._add_kept(text)
+            return
+        self._add_mark(self._as_written(text), replaces_space=True)
+        self._add(" ")
+
+    def _add_kept(self, text: str) -> None:
+        """Add such spaces as a part of the text; an entity is a placeholder."""
+        raw = self._as_written(text)
+        if "&" in text:
+            self._add_placeholder(raw)
+        else:
+            self._add(text)
+
+    def _add_marked(self, sign: str, word: str, before: str) -> None:
+        """Add a word; if it has a mnemonic, its mark and the end of the word are a pair without the mark itself."""
+        left = _WORD_BEFORE.search(before)
+        if not is_marked_word(left[0] if left else "", sign, word):
+            self._add(sign + word)
+            return
+        pair = _MARKED_PAIRS + self.marked
+        self.marked += 1
+        self._add_mark(self._as_written(sign), pair=pair)
+        self._add(word)
+        self._add_mark("", pair=pair)
 
     def _add(self, text: str) -> None:
         if text:

@@ -10,11 +10,11 @@ from mtloop.text.protected.placeholders import find_placeholders
 _LONG = 5  # letters; an & between two parts of so many stands for "and"
 _MAX_WORDS, _MAX_LENGTH = 8, 200  # of a label
 _LAST_WORD, _FIRST_WORD = re.compile(r"\w*$"), re.compile(r"^\w*")
-_MARKS = (
-    re.compile(r"(?<![\w_])_(?=[^\W\d_])|(?<=[^\W\d_])_(?=[^\W\d_])"),
-    re.compile(r"(?<!&)&(?=[^\W_])(?!#?\w+;)"),
-    re.compile(r"(?<![\w~/])~(?=[^\W\d_])|(?<=[a-z])~(?=[a-z])"),
-)
+_PATTERNS = {
+    "_": re.compile(r"(?<![\w_])_(?=[^\W\d_])|(?<=[^\W\d_])_(?=[^\W\d_])"),
+    "&": re.compile(r"(?<!&)&(?=[^\W_])(?!#?\w+;)"),
+    "~": re.compile(r"(?<![\w~/])~(?=[^\W\d_])|(?<=[a-z])~(?=[a-z])"),
+}
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class Mnemonic:
         >>> Mnemonic("_", "S").put_into("Alles speichern"), Mnemonic("&", "x").put_into("Beenden")
         ('Alles _speichern', '&Beenden')
         """
-        text = re.sub(rf"{re.escape(self.mark)}(?=[^\W\d_])", "", text)
-        letter = re.escape(self.letter)
-        for pattern in (rf"\b{letter}", letter, r"[^\W\d_]"):
+        for surplus in reversed(_found(text, _PATTERNS[self.mark], is_sure=True)):
+            text = text[: surplus.start()] + text[surplus.end() :]
+        letter, alone = re.escape(self.letter), rf"(?<!{re.escape(self.mark)})"
+        for pattern in (rf"\b{alone}{letter}", alone + letter, r"[^\W\d_]"):
             if found := re.search(pattern, text, re.IGNORECASE):
                 return text[: found.start()] + self.mark + text[found.start() :]
         return text
@@ -52,18 +53,39 @@ def take_mnemonic(text: str, *, is_sure: bool = False) -> tuple[str, Mnemonic | 
     >>> take_mnemonic("Black&white"), take_mnemonic("Zeichen&kodierung", is_sure=True)
     (('Black&white', None), ('Zeichenkodierung', Mnemonic(mark='&', letter='k')))
     """
-    if len(text) > _MAX_LENGTH or len(text.split()) > _MAX_WORDS or "\n" in text:
+    longer = 1 + is_sure  # a translation may have twice the words
+    if len(text) > longer * _MAX_LENGTH or len(text.split()) > longer * _MAX_WORDS or "\n" in text:
         return text, None
-    for pattern in _MARKS:
-        found = pattern.search(text)
-        if (
-            found
-            and text.count(found[0]) == 1
-            and _is_mnemonic(text, found, is_sure)
-            and not _is_protected(text, found)
-        ):
+    for pattern in _PATTERNS.values():
+        marks = _found(text, pattern, is_sure)
+        if len(marks) == 1:
+            found = marks[0]
             return text[: found.start()] + text[found.end() :], Mnemonic(found[0], text[found.end()])
     return text, None
+
+
+def is_marked_word(left: str, mark: str, word: str) -> bool:
+    """Whether a mark in a longer text stands before the letter of a mnemonic, and not in a name.
+
+    `left` is what stands before it in the same word. The word begins with a capital letter, as labels do.
+
+    >>> is_marked_word("", "_", "Open"), is_marked_word("E", "&", "xit")
+    (True, True)
+    >>> is_marked_word("", "_", "private"), is_marked_word("my", "_", "File"), is_marked_word("R", "&", "D")
+    (False, False, False)
+    """
+    if left:
+        return mark == "&" and word.islower() and (left + word).istitle() and len(left) < _LONG
+    return word[0].isupper()
+
+
+def _found(text: str, pattern: re.Pattern[str], is_sure: bool) -> list[re.Match[str]]:
+    """Return the marks of mnemonics in a label. Others, as in R&D, are part of a name."""
+    return [
+        found
+        for found in pattern.finditer(text)
+        if _is_mnemonic(text, found, is_sure) and not _is_protected(text, found)
+    ]
 
 
 def _is_mnemonic(text: str, found: re.Match[str], is_sure: bool) -> bool:

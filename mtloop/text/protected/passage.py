@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from mtloop.text.protected.placeholders import STAND_IN, find_placeholders, stand_in
-from mtloop.text.protected.placement import Insertion, Mark, fill_lines, place_marks
+from mtloop.text.protected.placement import FIXED_CHARACTERS, FIXED_SPACE, Insertion, Mark, fill_lines, place_marks
 from mtloop.text.protected.tags import find_tags
 from mtloop.text.protected.word_links import UNKNOWN, Align, tokens_with_origins
 
@@ -52,6 +52,17 @@ class Passage:
         text, moved = self._with_order(text)
         repaired += moved
         return Assembled(self._written(text, self._insertions(text, align)), tuple(repaired))
+
+    @property
+    def spaced(self) -> str:
+        """The text with its spaces at which no line may end, as characters."""
+        text = self.text
+        for mark in reversed(self.marks):
+            if FIXED_SPACE.search(mark.raw):
+                found = FIXED_SPACE.search(html.unescape(mark.raw))
+                space = html.unescape(found[0]) if found else " "
+                text = text[: mark.offset] + space + text[mark.offset + 1 :]
+        return text
 
     @property
     def _numbers(self) -> range:
@@ -123,7 +134,8 @@ class Passage:
         for one in insertions:
             parts += [self.written(text[position : one.offset]), one.raw]
             position = max(position, one.offset)
-            while one.replaces_space and text[position : position + 1] == " ":
+            eaten = f" {FIXED_CHARACTERS}" if FIXED_SPACE.search(one.raw) else " "
+            while one.replaces_space and position < len(text) and text[position] in eaten:
                 position += 1
         return "".join([*parts, self.written(text[position:])])
 

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TypeAlias
 
@@ -15,9 +16,14 @@ import numpy.typing as npt
 from mtloop.text.protected.word_links import UNKNOWN, TargetWord
 
 _WORD, _BRIDGE = 100, 1  # a token of unknown origin may lie inside a range but does not extend it
-_BLOCKED = 1 << 30
+_BLOCKED, _FAR = 1 << 29, 1 << 28
 _MAX_DEPTH = 50
-_GAP, _LINE_END = re.compile(r"(?<=\S) +(?=\S)"), re.compile(r"[\r\n]|&#")
+_GAP = re.compile(r"(?<=\S) +(?=\S)")
+LINE_END = re.compile(r"[\r\n]|&#(?:0*1[03]|x0*[AaDd]);")
+FIXED_CHARACTERS = "\u00a0\u2007\u202f"
+FIXED_CODES = r"#0*(?:160|8199|8239)|#[xX]0*(?:[aA]0|2007|202[fF])|nbsp|NonBreakingSpace"
+FIXED_SPACE = re.compile(rf"(?:[{FIXED_CHARACTERS}]|&(?:{FIXED_CODES});)")
+"""A space at which no line may end, as a character or an entity."""
 Integers: TypeAlias = npt.NDArray[np.int32]
 
 
@@ -171,10 +177,28 @@ class _Placer:
         """Return the boundary between tokens that fewest tokens cross; of equal ones, the nearest by position."""
         share = mark.offset / self._source_length if self._source_length else 0.0
         crossings = self._crossings.of(mark.offset)[least : free.high + 1] + free.blocked[least - free.low :]
+        if FIXED_SPACE.search(mark.raw):
+            crossings += self._distance_from_neighbours(mark, least, free.high)
         if not len(crossings):
             return least
         places = np.flatnonzero(crossings == crossings.min()) + least
         return int(places[np.argmin(np.abs(places - share * len(self._tokens)))])
+
+    @cached_property
+    def _gaps(self) -> Integers:
+        """A cost for each boundary: less where a space is."""
+        are_gaps = [left.end < right.start for left, right in pairwise(self._tokens)]
+        return np.array([_FAR, *(_FAR // 2 if is_gap else _FAR for is_gap in are_gaps), _FAR], dtype=np.int32)
+
+    def _distance_from_neighbours(self, mark: Mark, low: int, high: int) -> Integers:
+        """Return a cost for each boundary: a space that joins two words stays at one of them, where a space is."""
+        costs: Integers = self._gaps[low : high + 1].copy()
+        before = bisect_left(self._known, (mark.offset,))
+        neighbours = [self._known[place][1] for place in (before - 1, before) if 0 <= place < len(self._known)]
+        for place in (boundary for index in neighbours for boundary in (index, index + 1)):
+            if low <= place <= high and costs[place - low] < _FAR:
+                costs[place - low] -= _FAR // 4
+        return costs
 
 
 class _Crossings:
@@ -282,7 +306,7 @@ def _ordered(insertions: Iterator[Insertion]) -> list[Insertion]:
 
 def fill_lines(insertions: Sequence[Insertion], text: str) -> list[Insertion]:
     """Move line breaks so that no line of a translation is empty, if it has enough words."""
-    breaks = [number for number, one in enumerate(insertions) if one.replaces_space and _LINE_END.search(one.raw)]
+    breaks = [number for number, one in enumerate(insertions) if one.replaces_space and LINE_END.search(one.raw)]
     edges = [0, *(insertions[number].offset for number in breaks), len(text)]
     gaps = [found.start() for found in _GAP.finditer(text)]
     if all(text[start:end].strip() for start, end in pairwise(edges)) or len(gaps) < len(breaks):
