@@ -78,6 +78,7 @@ format: .venv/test.stamp
 .venv/test.stamp: .venv/bin/python pyproject.toml constraints.txt models/en-de/pyproject.toml scripts/system-packages
 	scripts/system-packages
 	$(PIP) -e '.[dev]' ./models/en-de
+	$(BIN)/python scripts/client_environments.py .venv/clients quick
 	touch $@ .venv/demo.stamp .venv/serve.stamp
 
 .venv/slow.stamp: .venv/test.stamp scripts/client_environments.py

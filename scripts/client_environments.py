@@ -4,6 +4,7 @@ Some of these packages replace or pin our dependencies, so they must not be inst
 
     python scripts/client_environments.py FOLDER           install all
     python scripts/client_environments.py FOLDER deepl     install one
+    python scripts/client_environments.py FOLDER quick     install those that `make test` runs
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ NODE = {
     "modernmt-node": ["modernmt@1.5.3"],
     "deepl-node": ["deepl-node@1.28.0"],
 }
+QUICK = ("libretranslatepy", "deepl", "modernmt")
+"""Those that install in seconds: `make test` runs them."""
 DONE = "installed.txt"
 
 
@@ -71,6 +74,7 @@ def _calls(packages: list[str]) -> list[list[str]]:
 
 def main() -> None:
     folder, names = Path(sys.argv[1]), sys.argv[2:] or [*PYTHON, *NODE]
+    names = [*QUICK] if names == ["quick"] else names
     for name in names:
         if name not in PYTHON | NODE:
             raise SystemExit(f"no client {name!r}; there are {', '.join([*PYTHON, *NODE])}")

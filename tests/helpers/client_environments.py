@@ -1,4 +1,7 @@
-"""The clients of other translation services, each in an environment of its own (`make install-slow`)."""
+"""The clients of other translation services, each in an environment of its own.
+
+`make test` installs those that need seconds, `make install-slow` all.
+"""
 
 from __future__ import annotations
 
