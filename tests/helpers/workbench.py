@@ -46,6 +46,19 @@ def upload(served: ServedProjects, project: str, content: bytes, name: str = "de
         return str(answer.json()["document"])
 
 
+def document_of(served: ServedProjects, project: str, sources: Sequence[str] = SOURCES) -> str:
+    """Create a project with a document of these sources; return the id of the document."""
+    served.create(project)
+    return upload(served, project, po_file(sources))
+
+
+def confirmed(served: ServedProjects, project: str, document: str) -> dict[int, str]:
+    """The confirmed texts of a document by the index of their unit."""
+    with api(served) as client:
+        found = client.get(f"/projects/{project}/documents/{document}/units", params={"filter": "confirmed"}).json()
+    return {unit["index"]: unit["target"] for unit in found["units"]}
+
+
 def api(served: ServedProjects, key: str = "") -> httpx2.Client:
     return httpx2.Client(base_url=f"{served.url}/v1", headers={"x-api-key": key or served.key}, timeout=60)
 

@@ -119,13 +119,18 @@ def test_stop_renew_and_delete(browser: Browser, site: CampaignSite) -> None:
     organiser.check_no_errors(site.url)
 
 
-@pytest.mark.slow
+POST_FROM_PAGE = """headers => fetch("/v1/campaigns/mine/raters", {
+  method: "POST", headers: { "content-type": "application/json", ...headers }, body: '{"name": "fay"}',
+}).then(answer => answer.status)"""
+
+
 def test_only_organisers_see_the_pages_and_only_pages_may_use_a_session(browser: Browser, site: CampaignSite) -> None:
     organiser = Person.organises(browser, site)
     site.create("mine")
     cookies = {one["name"]: one["value"] for one in organiser.page.context.cookies()}
     (cookie,) = (one for one in organiser.page.context.cookies() if one["name"] == COOKIE)
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert [organiser.page.evaluate(POST_FROM_PAGE, one) for one in ({}, {"x-mtloop-page": "1"})] == [401, 201]
     with httpx2.Client(base_url=site.url, cookies=cookies) as client:
         for headers in ({}, {"x-mtloop-page": "1", "origin": "https://elsewhere.example"}):
             assert client.post("/v1/campaigns/mine/raters", json={"name": "eve"}, headers=headers).status_code == 401

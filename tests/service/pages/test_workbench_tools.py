@@ -10,7 +10,7 @@ from helpers.accessibility import accessibility_faults
 from helpers.browser import chromium
 from helpers.overflow import PHONE_WIDTH, overflowing
 from helpers.served_projects import ServedProjects, serving_projects
-from helpers.workbench import SOURCES, Bench, api, po_file, upload
+from helpers.workbench import SOURCES, Bench, api, document_of
 from playwright.sync_api import Browser, expect
 
 MIDDLE = """([element, start, end]) => {
@@ -37,11 +37,6 @@ def browser(served: ServedProjects) -> Iterator[Browser]:
     with chromium() as browser:
         yield browser
     expect.set_options(timeout=5_000)
-
-
-def document_of(served: ServedProjects, project: str, sources: tuple[str, ...] = SOURCES) -> str:
-    served.create(project)
-    return upload(served, project, po_file(sources))
 
 
 def test_chips_stay_whole_and_can_be_put_back(browser: Browser, served: ServedProjects) -> None:
