@@ -19,9 +19,9 @@ Examples:
   mtloop stats corpus.csv --columns source=English,target=German --format json
   mtloop stats run.jsonl --lang de                        (a trace: the source, the references and the output)
 \b
-Files are pairs (.tsv .csv .tmx .xlf .xliff .po .mo), plain text (.txt, a language such as .de, or no suffix) or
-traces (.jsonl). All but traces may be compressed (.gz .xz .zst). Each text of a file has a row; so have the pairs of
-source and target.
+Files are pairs (.tsv .csv .tmx .xlf .xliff .sdlxliff .mqxliff .ts .po .mo), plain text (.txt, a language such as
+.de, or no suffix) or traces (.jsonl). All but traces may be compressed (.gz .xz .zst). Each text of a file has a row;
+so have the pairs of source and target.
 \b
   segments    units of the file; empty lines of plain text are skipped
   sentences   found by their full stops; a segment may have several

@@ -68,6 +68,38 @@ def segment2(source: str, target: str) -> str:
     return f"<segment><source>{escape(source)}</source><target>{escape(target)}</target></segment>"
 
 
+def sdlxliff() -> bytes:
+    """Return a file as Trados writes it: a unit whose segments are the pairs."""
+    sides = [
+        " ".join(f'<mrk mtype="seg" mid="{number}">{escape(pair[side])}</mrk>' for number, pair in enumerate(PAIRS))
+        for side in (0, 1)
+    ]
+    states = "".join(f'<sdl:seg id="{number}" conf="Translated"/>' for number in range(len(PAIRS)))
+    whole = f"<source>all</source><seg-source>{sides[0]}</seg-source><target>{sides[1]}</target>"
+    unit = f'<trans-unit id="a">{whole}<sdl:seg-defs>{states}</sdl:seg-defs></trans-unit>'
+    namespace = 'xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0" '
+    return xliff1(unit).replace(b"<xliff ", b"<xliff " + namespace.encode())
+
+
+def mqxliff() -> bytes:
+    """Return a file as memoQ writes it: confirmed units."""
+    units = (
+        f'<trans-unit id="{number}" mq:status="ManuallyConfirmed"><source xml:space="preserve">{escape(source)}'
+        f'</source><target xml:space="preserve">{escape(target)}</target></trans-unit>'
+        for number, (source, target) in enumerate(PAIRS)
+    )
+    return xliff1("".join(units)).replace(b"<xliff ", b'<xliff xmlns:mq="MQXliff" ')
+
+
+def ts() -> bytes:
+    messages = "".join(
+        f"<message><source>{escape(source)}</source><translation>{escape(target)}</translation></message>"
+        for source, target in PAIRS
+    )
+    context = f"<context><name>Menu</name>{messages}</context>"
+    return f'<TS version="2.1" language="de" sourcelanguage="en">{context}</TS>'.encode()
+
+
 def po(entries: str | None = None, charset: str = "UTF-8", header: str = "") -> bytes:
     if entries is None:
         entries = "".join(f"msgid {quoted(source)}\nmsgstr {quoted(target)}\n\n" for source, target in PAIRS)
@@ -99,6 +131,9 @@ SAMPLES: dict[str, bytes] = {
     ".tmx": tmx(),
     ".xlf": xliff1(),
     ".xliff": xliff2(),
+    ".sdlxliff": sdlxliff(),
+    ".mqxliff": mqxliff(),
+    ".ts": ts(),
     ".po": po(),
     ".mo": mo(),
 }

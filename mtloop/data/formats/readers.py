@@ -32,6 +32,9 @@ READERS: dict[str, Reader] = {
     ".tmx": LazyReader("mtloop.data.formats.tmx", "read_tmx"),
     ".xlf": LazyReader("mtloop.data.formats.xliff", "read_xliff"),
     ".xliff": LazyReader("mtloop.data.formats.xliff", "read_xliff"),
+    ".sdlxliff": LazyReader("mtloop.data.formats.segmented", "read_segmented_xliff"),
+    ".mqxliff": LazyReader("mtloop.data.formats.segmented", "read_segmented_xliff"),
+    ".ts": LazyReader("mtloop.data.formats.segmented", "read_ts"),
     ".po": LazyReader("mtloop.data.formats.gettext", "read_po"),
     ".mo": LazyReader("mtloop.data.formats.gettext", "read_mo"),
 }

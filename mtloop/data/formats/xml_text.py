@@ -90,6 +90,28 @@ def plain_text(element: etree._Element, path: Path) -> str:
     return "".join(_runs(element, path))
 
 
+def fragment_text(fragment: str) -> str:
+    """Return the text of a well-formed fragment, including that of its inline elements, without native codes.
+
+    >>> fragment_text('Press <bpt i="1">&lt;b></bpt><mrk mid="1">Save &amp; go</mrk><sdl:x/> now.')
+    'Press Save & go now.'
+    """
+    texts, codes, parser = list[str](), list[str](), expat.ParserCreate()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if name.rpartition(":")[2] in NATIVE_CODES:
+            codes.append(name)
+
+    def end(name: str) -> None:
+        if codes and codes[-1] == name:
+            codes.pop()
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = lambda text: None if codes else texts.append(text)
+    parser.Parse(f"<x>{fragment}</x>", True)
+    return "".join(texts)
+
+
 def local_name(element: etree._Element) -> str:
     """Return the name of an element without its namespace, "" for comments and processing instructions."""
     return etree.QName(element).localname if isinstance(element.tag, str) else ""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from translate.storage.ts2 import tsfile
 
 from mtloop.core.errors import InputError
+from mtloop.data import read
 from mtloop.data.formats.filling import Filling, UnitState, open_file
 
 # The form that lupdate and lconvert of Qt 5.15 write.
@@ -246,3 +247,25 @@ def test_lconvert_would_write_the_file_so(write, tmp_path: Path) -> None:
     path = write("new.ts", filled(write("de.ts", sample), texts))
     subprocess.run(["lconvert", "-i", str(path), "-o", str(tmp_path / "again.ts")], check=True, capture_output=True)
     assert (tmp_path / "again.ts").read_bytes() == path.read_bytes()
+
+
+def test_finished_messages_are_read_as_pairs(write) -> None:
+    message = "<message{}><source>{}</source><translation{}>{}</translation></message>"
+    forms = "<numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform>"
+    messages = [
+        message.format("", "Open &amp; save", "", "Öffnen &amp; sichern"),
+        message.format("", "Close", ' type="unfinished"', "Zu"),
+        message.format("", "Old", ' type="vanished"', "Alt"),
+        message.format("", "New", ' type="unfinished"', ""),
+        message.format(' numerus="yes"', "%n file(s)", "", forms),
+    ]
+    context = f"<context><name>A</name>{''.join(messages)}</context>"
+    corpus = read(write("de.ts", f'<TS version="2.1" language="de" sourcelanguage="en">{context}</TS>'))
+    assert [(segment.source, truth.references[0]) for segment, truth in corpus] == [
+        ("Open & save", "Öffnen & sichern"),
+        ("%n file(s)", "%n Datei"),
+        ("%n file(s)", "%n Dateien"),
+    ]
+    assert corpus.skipped == {"not confirmed": 1, "not to be translated": 1, "untranslated": 1}
+    assert (corpus.source_lang, corpus.target_lang) == ("en", "de")
+    assert corpus[0][0].context["document"] == "A"

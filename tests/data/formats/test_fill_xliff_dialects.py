@@ -223,3 +223,15 @@ def test_segments_are_filled_and_the_others_stay(
     assert path.read_bytes().startswith(content[: content.index(b"</seg-source>")])
     if fillings and all(expected):
         assert len(read(path)) == 1
+
+
+def test_confirmed_segments_are_read_as_pairs(write) -> None:
+    trados = read(write("a.sdlxliff", SDLXLIFF))
+    assert [(segment.id, segment.source, truth.references[0]) for segment, truth in trados] == [
+        ("a1/1", "First one.", "Erstens.")
+    ]
+    assert (trados.source_lang, trados.target_lang) == ("en-US", "de-DE")
+    assert trados.skipped == {"untranslated": 3, "not confirmed": 1, "not to be translated": 1}
+    memoq = read(write("a.mqxliff", MQXLIFF))
+    assert [(segment.id, segment.source) for segment, _ in memoq] == [("2", "Close it.")]
+    assert memoq.skipped == {"untranslated": 2, "not confirmed": 1, "not to be translated": 1}
