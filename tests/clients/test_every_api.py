@@ -9,10 +9,12 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from client_environments import NODE, PYTHON, QUICK
 from helpers.deepl_calls import tmx
 from helpers.shared_task import TaskServer
 from helpers.tiny_marian import demo_pairs, write_tiny
@@ -274,3 +276,40 @@ def test_unknown_addresses(server: Server, api: Api) -> None:
     answer = server.sender(api)("GET", "/nothing")
     assert answer.status_code == 404
     assert api.message(answer)
+
+
+def _rows(section: str) -> dict[str, list[str]]:
+    """The cells of a table of the docs, by the first cell of the row."""
+    page = (Path(__file__).parents[2] / "docs/how-to/use-with-your-tools.md").read_text(encoding="utf-8")
+    lines = page.partition(f"## {section}\n")[2].partition("\n## ")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_the_docs_name_the_statuses_and_the_limits_of_each_api() -> None:
+    rows = _rows("Checks")
+    cases = {
+        "wrong": "a wrong key",
+        "missing": "no key",
+        "pair": "a language pair that the key does not translate",
+        "long": "a text that is too long",
+        "many": "more texts than that",
+    }
+    for case, name in cases.items():
+        assert rows[name] == [str(api.statuses[case]) for api in APIS.values()]
+    assert rows["most texts of a request"] == [f"{api.most:,}" for api in APIS.values()]
+
+
+def test_the_docs_name_every_client_that_is_run() -> None:
+    names = {package.partition("==")[0] for package in _packages() if "==" in package}
+    npm = {one.partition("@")[0] for packages in NODE.values() for one in packages}
+    rows = _rows("Tools")
+    run = {name.split("`")[1] for name, cells in rows.items() if "run" in cells[1] or "package" in cells[1]}
+    assert run == names | npm
+    quick = {name.split("`")[1] for name, cells in rows.items() if "in `make test`" in cells[1]}
+    assert quick == set(QUICK)
+
+
+def _packages() -> Iterator[str]:
+    """The package that each environment is for: the last one."""
+    yield from (packages[-1] for name, packages in PYTHON.items() if name != "real-files")

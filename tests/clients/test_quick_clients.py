@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -109,6 +113,26 @@ def test_a_real_client(served: ServedProjects, name: str) -> None:
     if "taught" in seen:
         assert seen["taught"] == target
         assert libretranslate(served, source, UNRELATED) == [target, before[1]]
+
+
+PAGES = sorted((Path(__file__).parents[2] / "docs/how-to").glob("use-with-*.md"))
+
+
+def curl_commands(page: Path) -> list[str]:
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    return [one for block in blocks for one in re.split(r"\n(?=curl )|\n\n", block.strip()) if one.startswith("curl ")]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if curl_commands(page)], ids=lambda page: page.stem)
+def test_the_curl_commands_of_the_docs(served: ServedProjects, tmp_path: Path, page: Path) -> None:
+    head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    (tmp_path / "messages.po").write_text(f'{head}msgid "Open it."\nmsgstr ""\n', encoding="utf-8")
+    for command in curl_commands(page):
+        filled = command.replace("https://HOST", served.url).replace("PROJECT", "manual").replace("KEY", served.key)
+        script = f'curl() {{ command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }}\n{filled}'
+        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        assert json.loads(done.stdout)
 
 
 def test_every_quick_client_has_a_script() -> None:
