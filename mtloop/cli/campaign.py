@@ -15,6 +15,8 @@ EPILOG = """
 \b
 Examples:
   mtloop campaign create --source src.txt --system ours=a.txt --system theirs=b.txt --out menu-campaign
+  mtloop campaign create --source src.txt --system ours=a.txt --system theirs=b.txt --out fast \\
+                         --policy race:bound=posterior
   mtloop rate menu-campaign --rater kim
   mtloop campaign status menu-campaign
   mtloop campaign export menu-campaign > ratings.tsv        (for mtloop select --ratings)
@@ -47,14 +49,50 @@ def command() -> None:
     type=click.IntRange(min=2),
     help="Number of ratings after which the ratings of a rater are standardised.",
 )
+@click.option(
+    "--policy",
+    default="race",
+    show_default=True,
+    metavar="NAME[:SETTING=VALUE]",
+    help="What is rated next, and when the campaign stops: race, elimination, ewaf, exp3, ucb1, thompson, linucb, or "
+    "one of a plugin. Only race and elimination stop by themselves; --top, --confidence and --indifference are for "
+    "these.",
+)
+@click.option("--overlap", default=1, show_default=True, type=POSITIVE, help="Number of raters of each translation.")
+@click.option(
+    "--min-per-rater",
+    default=0,
+    show_default=True,
+    type=COUNT,
+    help="Smallest number of ratings of a rater, also when the campaign could stop.",
+)
+@click.option("--instructions", type=PATH, help="Text file with instructions for raters, in place of the usual ones.")
 @click.option("--seed", default=1, show_default=True, type=COUNT, help="Random seed of the order of the segments.")
 @click.option("--out", type=PATH, required=True, help="New folder for the campaign.")
-def create(source: Path, systems: tuple[str, ...], indifference: float, out: Path, **settings: Any) -> None:
+def create(
+    source: Path,
+    systems: tuple[str, ...],
+    indifference: float,
+    policy: str,
+    instructions: Path | None,
+    out: Path,
+    **settings: Any,
+) -> None:
     """Create a campaign over the outputs of several systems."""
+    from mtloop.data import read_lines
     from mtloop.selection.campaign_folder import create_campaign
+    from mtloop.selection.campaign_plan import STOPPING
+    from mtloop.selection.policies.registry import check_spec, parse_spec
 
     if not 0 <= indifference < 100:
         raise InputError(f"--indifference is {indifference:g}; expected points of 100: 0 or more and less than 100")
+    check_spec(policy)
+    name, of_policy = parse_spec(policy)
+    if given := [key for key in STOPPING if key in of_policy]:
+        raise InputError(f"--policy {policy}: leave out {given[0]}; give it with --{given[0]}")
+    settings |= {"policy": name, "settings": of_policy}
+    if instructions:
+        settings["instructions"] = "\n".join(read_lines(instructions))
     plan = create_campaign(out, source, _parse_systems(systems), indifference=indifference / 100, **settings)
     numbers = f"{len(plan.outputs)} systems, {len(plan.sources)} segments"
     click.echo(f"{out}: {numbers}; to rate, run: mtloop rate {out} --rater NAME")

@@ -46,6 +46,10 @@ def status_json(status: CampaignStatus) -> dict[str, JSON]:
 def verdict_line(status: CampaignStatus) -> str:
     """The result of the campaign so far, as one sentence."""
     stop = status.verdict
+    if not status.stops:
+        return (
+            f"{pluralise(status.total, 'rating')} so far; this policy has no stopping rule, so you decide when to stop"
+        )
     if stop is None and not status.left and status.total:
         order = sorted(status.means, key=lambda name: -status.means[name])
         means = ", ".join(f"{name} {100 * status.means[name]:.1f}" for name in order)

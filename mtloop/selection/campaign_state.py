@@ -44,6 +44,8 @@ class CampaignStatus:
     verdict: Stop | None
     left: int = 0
     """The number of translations of the systems in `undecided` that nobody has rated yet."""
+    stops: bool = True
+    """Whether the policy has a stopping rule."""
 
     @property
     def total(self) -> int:
@@ -140,7 +142,8 @@ class CampaignState:
             for system in rating.systems:
                 counts[system] += 1
         left = sum(self.open_cells(system) for system in self.undecided)
-        return CampaignStatus(self.means(), counts, self.undecided, rater_statistics(self.ratings), self.verdict, left)
+        raters = rater_statistics(self.ratings)
+        return CampaignStatus(self.means(), counts, self.undecided, raters, self.verdict, left, self.plan.stops)
 
     def open_cells(self, system: str) -> int:
         """The number of a system's translations that nobody has rated."""

@@ -8,18 +8,23 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from helpers.command_result import CommandResult
+
+from mtloop.selection.campaign_plan import CampaignPlan
+from mtloop.selection.policies.race import Race
+from mtloop.selection.policies.registry import POLICIES
 
 QUALITY = ("ours", "theirs", "third", "fourth", "fifth")
 
 
-def create(mtloop: Callable[..., CommandResult], folder: Path, segments: int = 12) -> Path:
+def create(mtloop: Callable[..., CommandResult], folder: Path, *options: object, segments: int = 12) -> Path:
     (folder / "src.txt").write_text("".join(f"source {i}\n" for i in range(segments)))
     systems = []
     for name in QUALITY:
         (folder / f"{name}.txt").write_text("".join(f"text {QUALITY.index(name)} {i}\n" for i in range(segments)))
         systems += ["--system", f"{name}={folder / name}.txt"]
-    result = mtloop("campaign", "create", "--source", folder / "src.txt", *systems, "--out", folder / "c")
+    result = mtloop("campaign", "create", "--source", folder / "src.txt", *systems, "--out", folder / "c", *options)
     assert result.code == 0, result.err
     return folder / "c"
 
@@ -111,3 +116,55 @@ def test_when_all_is_rated_the_last_rating_can_be_undone(mtloop: Callable[..., C
     assert "rating undone" in back
     assert "you have rated 4 translations" in back
     assert "translation" in rate(mtloop, folder, "q\n")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_drives_a_campaign(mtloop: Callable[..., CommandResult], tmp_path: Path, policy: str) -> None:
+    folder = create(mtloop, tmp_path, "--policy", policy)
+    output = rate(mtloop, folder, "50\n" * 12 * len(QUALITY) + "q\n")
+    assert "translations" in output.splitlines()[-1]
+    status = mtloop("campaign", "status", folder).out
+    if policy in ("race", "elimination"):
+        assert "no stopping rule" not in status
+    else:
+        rated = 12 * len(QUALITY) if policy == "ewaf" else 12  # every segment once; ewaf asks about every system
+        assert f"{rated} ratings so far; this policy has no stopping rule" in status
+        assert "nothing left for you to rate" in output
+
+
+def test_settings_of_the_policy_and_of_raters(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
+    (tmp_path / "how.txt").write_text("Lies genau.\nZweimal.\n", encoding="utf-8")
+    options = ("--overlap", 2, "--min-per-rater", 3, "--instructions", tmp_path / "how.txt", "--top", 2)
+    folder = create(mtloop, tmp_path, "--policy", "race:bound=posterior:min_ratings=12", *options)
+    plan = CampaignPlan.from_json((folder / "campaign.json").read_text(encoding="utf-8"))
+    race = plan.make_policy()
+    assert isinstance(race, Race)
+    assert (race.bound, race.min_ratings, race.top, plan.overlap) == ("posterior", 12, 2, 2)
+    output = rate(mtloop, folder, "50\nq\n")
+    assert output.startswith("Lies genau. Zweimal.\n")
+    assert "you have rated 1 translation of 3 or more" in output
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("rase", "there is no policy 'rase'; did you mean 'race'? known: elimination, ewaf, "),
+        ("Race", "there is no policy 'Race'; did you mean 'race'?"),
+        ("race:bond=posterior", "policy race has no setting 'bond'; did you mean 'bound'?"),
+        ("race:bound=posteriour", "did you mean 'posterior'?"),
+        ("race:top=1", "--policy race:top=1: leave out top; give it with --top"),
+        ("race:posterior", "settings are NAME=VALUE, not 'posterior'"),
+    ],
+)
+def test_a_wrong_policy_is_refused_in_one_line(
+    mtloop: Callable[..., CommandResult], tmp_path: Path, policy: str, message: str
+) -> None:
+    for name in ("src", "a", "b"):
+        (tmp_path / f"{name}.txt").write_text("one\n", encoding="utf-8")
+    systems = [part for name in "ab" for part in ("--system", f"{name}={tmp_path / name}.txt")]
+    command = ("campaign", "create", "--source", tmp_path / "src.txt", *systems, "--out", tmp_path / "c")
+    result = mtloop(*command, "--policy", policy)
+    assert result.code == 2
+    assert message in result.err
+    assert len(result.err.strip().splitlines()) == 1
+    assert not (tmp_path / "c").exists()
