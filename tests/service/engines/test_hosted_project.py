@@ -198,6 +198,7 @@ def tensors(data: bytes) -> dict[str, Any]:
     end = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:end])
     metadata = header.pop("__metadata__")
+    metadata["counters"] = json.loads(metadata["counters"])  # their order is by chance too
     found = {
         name: (one["dtype"], one["shape"], data[end + one["data_offsets"][0] : end + one["data_offsets"][1]])
         for name, one in header.items()
