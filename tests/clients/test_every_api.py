@@ -258,6 +258,22 @@ def test_values_that_are_no_texts(server: Server, api: Api) -> None:
 
 
 @every_api
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b"q=a&text=a", b"\xff", b'{"q": "\\ud800", "text": "\\ud800", "\\ud800": 1}']
+)
+def test_a_body_that_is_not_what_its_header_says(server: Server, api: Api, body: bytes) -> None:
+    send = server.sender(api)
+
+    def broken(method: str, path: str, **options: Any) -> httpx2.Response:
+        headers = options.get("headers", {}) | {"content-type": "application/json"}
+        return send(method, path, content=body, headers=headers)
+
+    answer = api.translate(broken, [])
+    assert answer.status_code == 400, answer.text
+    assert api.message(answer)
+
+
+@every_api
 def test_the_most_texts_of_a_request_come_back_in_their_order(server: Server, api: Api) -> None:
     found = server.translate(api, *(f"Open {{{number}}}." for number in range(api.most)))
     assert len(found) == api.most
