@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mtloop.methods.listing import learns_from
 from mtloop.methods.method import Method
+from mtloop.methods.presets import PRESETS
 from mtloop.methods.registry import METHODS
 from mtloop.methods.setting import Setting
 
@@ -25,7 +26,8 @@ Parts combine with `+`: one of `bias`, `full`, `top`, `fixed`, `lasso`, `lora` w
 
 def reference() -> str:
     """Return the page."""
-    return "\n".join([HEAD, *_overview(), *(line for method in METHODS.values() for line in _section(method))])
+    sections = (line for method in METHODS.values() for line in _section(method))
+    return "\n".join([HEAD, *_overview(), *_presets(), *sections])
 
 
 def _overview() -> Iterator[str]:
@@ -33,6 +35,18 @@ def _overview() -> Iterator[str]:
     yield from (
         f"| [`{one.name}`](#{_anchor(one.name)}) | {learns_from(one)} | {one.engine.name} |" for one in METHODS.values()
     )
+    yield ""
+
+
+def _presets() -> Iterator[str]:
+    yield "## Presets\n"
+    yield "`--preset YEAR` gives a method the settings that the paper of that year names. `--set` takes precedence."
+    yield "Settings that are not listed keep their defaults.\n"
+    yield "| preset | method | settings |\n|---|---|---|"
+    for preset, methods in PRESETS.items():
+        for name, settings in methods.items():
+            values = " ".join(f"`{setting}={json.dumps(value)}`" for setting, value in settings.items())
+            yield f"| {preset} | [`{name}`](#{_anchor(name)}) | {values or 'the defaults'} |"
     yield ""
 
 

@@ -70,8 +70,8 @@ _FILES = (
     click.option(
         "--data",
         type=PATH,
-        help="File with sources and references (.tsv .csv .tmx .xlf .xliff .po .mo, also .gz .xz .zst), instead of "
-        "--src and --ref. Without --hyp, its column `mt` is the system output.",
+        help="File with sources and references (.tsv .csv .tmx .xlf .xliff .sdlxliff .mqxliff .ts .po .mo, also .gz "
+        ".xz .zst), instead of --src and --ref. Without --hyp, its column `mt` is the system output.",
     ),
     click.option("--columns", default="", metavar="source=A,target=B", help="Column names in --data."),
     click.option("--baseline", type=PATH, help="Trace or hypothesis file to compare the other systems with."),
@@ -280,6 +280,12 @@ def settings_option(command: F) -> F:
     """Add --set for a command that runs several methods; `parse_setting` splits its values."""
     text = "Setting of all methods that have it, or of one METHOD. Repeat for more settings."
     return click.option("--set", "pairs", multiple=True, metavar="[METHOD:]KEY=VALUE", help=text)(command)
+
+
+def preset_option(command: F) -> F:
+    """Add --preset for a command that runs methods."""
+    text = "Settings of the paper of this year, for the methods that it describes; --set takes precedence."
+    return click.option("--preset", metavar="YEAR", help=f"{text} One of 2012, 2017, 2019.")(command)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:

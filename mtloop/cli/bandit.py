@@ -15,6 +15,7 @@ from mtloop.cli._options import (
     language_options,
     parse_noise,
     parse_setting,
+    preset_option,
     settings_option,
     typed_command,
 )
@@ -48,6 +49,7 @@ Run the same command again to resume after an interruption.
     help="Folder for traces, figures and result.json. Existing traces are resumed.",
 )
 @settings_option
+@preset_option
 @click.option(
     "--model",
     default="",

@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, experiment_options, parse_setting, settings_option, typed_command
+from mtloop.cli._options import (
+    COUNT,
+    PATH,
+    POSITIVE,
+    experiment_options,
+    parse_setting,
+    preset_option,
+    settings_option,
+    typed_command,
+)
 from mtloop.core.extras import need_extras
 from mtloop.methods.defaults import COMPARED_METHODS
 
@@ -42,6 +51,7 @@ Run the same command again to resume after an interruption.
     help="Folder for traces, the report and result.json. Existing traces are resumed.",
 )
 @settings_option
+@preset_option
 @click.option("--jobs", default=2, show_default=True, type=POSITIVE, help="Number of runs in parallel.")
 @click.option(
     "--metrics",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import PATH, POSITIVE, experiment_options, parse_settings
+from mtloop.cli._options import PATH, POSITIVE, experiment_options, parse_settings, preset_option
 from mtloop.methods.defaults import DEFAULT_METHOD
 
 EPILOG = """
@@ -37,6 +37,7 @@ Examples:
     "--delta", type=PATH, help="Start from this delta: a file, or RUN.state. The default of --method is its method."
 )
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the method. Repeat for more.")
+@preset_option
 @click.option("--out", type=PATH, required=True, help="File for the trace (JSON lines).")
 @click.option("--resume", is_flag=True, help="Resume the trace if it exists.")
 @click.option(

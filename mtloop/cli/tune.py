@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mtloop.cli._options import COUNT, PATH, POSITIVE, parse_settings, stream_options
+from mtloop.cli._options import COUNT, PATH, POSITIVE, parse_settings, preset_option, stream_options
 from mtloop.methods.defaults import DEFAULT_METHOD, REPORTED_METRICS
 
 EPILOG = """
@@ -29,6 +29,7 @@ winner is better than the defaults on the report rows. To use the winner:
 @stream_options
 @click.option("--method", help=f"Method to tune.  [default: {DEFAULT_METHOD}]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of all trials. Repeat for more.")
+@preset_option
 @click.option(
     "--space",
     multiple=True,

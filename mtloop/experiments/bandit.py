@@ -31,6 +31,7 @@ from mtloop.methods.defaults import BANDIT_METHODS, STREAM_LENGTH
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.method import Method
 from mtloop.methods.oracles import ORACLES
+from mtloop.methods.presets import check_preset, preset_for
 from mtloop.methods.registry import find_method
 from mtloop.methods.word_level import LEXICON_SETTING
 from mtloop.report.bandit_results import BanditResults
@@ -44,6 +45,7 @@ def bandit(
     *,
     out: str | Path | None = None,
     settings: GivenSettings = (),
+    preset: str = "",
     model: str = "",
     smt_model: str = "",
     word_model: str = "",
@@ -61,6 +63,7 @@ def bandit(
         methods: Names of methods, as a list or as text with commas.
         out: The folder of the traces (None: a temporary folder). Existing traces are resumed.
         settings: Settings of all methods that have them. The name `METHOD:SETTING` applies to one method.
+        preset: The year of a paper whose settings apply to the methods that it describes. `settings` take precedence.
         model: Model of neural methods: the embedded `en-de`, a folder, or a Hugging Face name.
         smt_model: Folder of the model of statistical methods, and of the lexical table of `wnmt-*`.
         word_model: Folder of the model of the methods `wnmt-*`.
@@ -75,6 +78,7 @@ def bandit(
     settings = pairs_of(settings)
     found = find_methods(list_names(methods, "method"), settings)
     found += [find_method(trained)] if trained and trained not in {method.name for method in found} else []
+    check_preset(preset, found)
     models = {"--model": model, "--smt-model": smt_model, "--word-model": word_model}
     given = assign_settings(found, settings)
     check_models(found, models, lexicon_used=assign_lexicon(found, given, smt_model))
@@ -82,11 +86,11 @@ def bandit(
     oracle_trace = folder / f"{trained}.jsonl" if trained else Path(oracle) if oracle else None
     if isinstance(task, str) and "://" in task:
         refuse_options(options, "a task on a service, which has its own")
-        configs = [make_config(method, models, given[method.name], threads) for method in found]
+        configs = [make_config(method, models, given[method.name], threads, preset) for method in found]
         return run_on_service(task, configs, folder, key_file, oracle_trace, run)
     local = make_task(task, options, key_file)
     assign_stream_length(found, given, len(local.layout))
-    configs = [make_config(method, models, given[method.name], threads) for method in found]
+    configs = [make_config(method, models, given[method.name], threads, preset) for method in found]
     return run_locally(local, configs, folder, oracle_trace, run)
 
 
@@ -203,9 +207,12 @@ def check_rewards(configs: Iterable[LearnerConfig]) -> None:
         check_feedback(config.method.name, config.method.learns_from or (), Reward)
 
 
-def make_config(method: Method, models: Mapping[str, str], settings: Mapping[str, JSON], threads: int) -> LearnerConfig:
-    """Return a method with its settings and the model of its engine."""
-    return LearnerConfig.create(method.name, models.get(method.engine.option, ""), settings, threads)
+def make_config(
+    method: Method, models: Mapping[str, str], settings: Mapping[str, JSON], threads: int, preset: str = ""
+) -> LearnerConfig:
+    """Return a method with its settings and the model of its engine; with the preset, if that describes the method."""
+    model = models.get(method.engine.option, "")
+    return LearnerConfig.create(method.name, model, settings, threads, preset=preset_for(preset, method.name))
 
 
 def assign_lexicon(methods: Sequence[Method], given: Mapping[str, dict[str, JSON]], folder: str) -> bool:

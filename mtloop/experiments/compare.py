@@ -31,6 +31,7 @@ from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.experiments.trace_notes import other_commits
 from mtloop.methods.defaults import COMPARED_METHODS
 from mtloop.methods.method import Method
+from mtloop.methods.presets import check_preset, preset_for
 from mtloop.report.chart import Chart
 from mtloop.report.result_file import DataFile, ExperimentResult, Origin, seeds
 from mtloop.report.table import Table
@@ -120,6 +121,7 @@ def make_experiments(
     in_file = assign_settings(list(found.values()), fields.pop("settings", {}))
     given = assign_settings(list(found.values()), settings)
     fields = {**fields, **{name: value for name, value in options.items() if value is not None}, "method": None}
+    check_preset(fields.get("preset", ""), found.values())
     return {
         name: Experiment.create(
             **_applicable(method, fields) | {"method": name, "settings": in_file[name] | given[name]}
@@ -129,8 +131,10 @@ def make_experiments(
 
 
 def _applicable(method: Method, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that apply to a method: without model and beam size for a method without a model."""
+    """Return the options that apply to a method: without a model, or a preset, where it has none."""
     unused = () if method.engine.loads_model else ("model", "beam_size")
+    if not preset_for(options.get("preset", ""), method.name):
+        unused = (*unused, "preset")
     return {name: value for name, value in options.items() if name not in unused}
 
 

@@ -37,7 +37,8 @@ class Experiment:
 
     `schedule` is `each`, `delay:K` or `blocks:WORDS` (`blocks:WORDS:unfair` learns a block before translating it).
     An empty model or schedule means the default of the method's engine. `delta` is the path of a saved adaptation from
-    which the run starts (empty: the base model). `source_lang` and `target_lang` select languages of the data.
+    which the run starts (empty: the base model). `preset` is the year of a paper whose settings apply below the given
+    `settings` (empty: none). `source_lang` and `target_lang` select languages of the data.
 
     These fields select segments, in this order. `shuffle`: random seed (0: keep the order). `skip`: number of segments
     to leave out at the start. `distinct`: leave out segments with a source seen before. `limit`: number of segments
@@ -57,6 +58,7 @@ class Experiment:
     schedule: str = ""
     threads: Annotated[int, Ge(1)] = 1
     delta: str = ""
+    preset: str = ""
     settings: Mapping[str, JSON] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,7 +106,7 @@ class Experiment:
     @cached_property
     def learner_config(self) -> LearnerConfig:
         """The method with its model and settings."""
-        return LearnerConfig.create(self.method, self.model, self.settings, self.threads, self.delta)
+        return LearnerConfig.create(self.method, self.model, self.settings, self.threads, self.delta, self.preset)
 
     def load(self) -> Model | None:
         """Load the model; None if the method uses none. Wrong names and settings raise before the model is read."""

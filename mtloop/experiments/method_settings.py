@@ -12,7 +12,8 @@ from mtloop.methods.method import Method
 from mtloop.methods.registry import find_method
 
 GivenSettings: TypeAlias = Mapping[str, JSON] | Iterable[tuple[str, JSON]]
-RECORDED = ("model", "fingerprint", "delta", "schedule", "settings")  # what the header of a trace says about a method
+# What the header of a trace says about a method:
+RECORDED = ("model", "fingerprint", "delta", "schedule", "preset", "settings")
 
 
 def pairs_of(settings: GivenSettings) -> list[tuple[str, JSON]]:

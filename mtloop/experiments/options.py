@@ -24,6 +24,7 @@ class ExperimentOptions(TypedDict, total=False):
         threads: Number of CPU threads.
         delta: A saved adaptation to start from.
         beam_size: Number of hypotheses in beam search (1: greedy).
+        preset: The year of a paper whose settings apply: `2012`, `2017` or `2019`. Other settings take precedence.
         config: A TOML file with these fields.
     """
 
@@ -40,6 +41,7 @@ class ExperimentOptions(TypedDict, total=False):
     threads: int | None
     delta: str | Path | None
     beam_size: int | None
+    preset: str | None
     config: str | Path | None
 
 

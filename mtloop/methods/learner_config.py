@@ -15,19 +15,24 @@ from mtloop.core.types import JSON, Feedback
 from mtloop.methods.compatibility import check_feedback
 from mtloop.methods.engines import Model
 from mtloop.methods.method import Method
+from mtloop.methods.presets import preset_settings
 from mtloop.methods.registry import find_method
 from mtloop.nmt.delta_files import apply_delta, find_delta, read_delta
 
 
 @dataclass(frozen=True)
 class LearnerConfig:
-    """A method, the name of its model, all its settings, the number of threads, and a delta to start from."""
+    """A method, the name of its model, all its settings, the number of threads, and a delta to start from.
+
+    `preset` is the year of the paper that some of the settings come from; "" if there is none.
+    """
 
     method: Method
     model: str = ""
     settings: Mapping[str, JSON] = field(default_factory=dict)
     threads: int = 1
     delta: str = ""
+    preset: str = ""
 
     @classmethod
     def create(
@@ -37,15 +42,20 @@ class LearnerConfig:
         settings: Mapping[str, JSON] | None = None,
         threads: int = 1,
         delta: str = "",
+        preset: str = "",
     ) -> LearnerConfig:
-        """Find the method by name and convert its settings. Raise InputError for a wrong name or value."""
+        """Find the method by name and convert its settings. Raise InputError for a wrong name or value.
+
+        `settings` take precedence over those of the preset.
+        """
         _check_settings(settings)
         found = find_method(method, timeout=(settings or {}).get("timeout"))
         if found.engine.extra:
             need_extras(found.engine.extra)
         if model and not found.engine.loads_model:
             raise InputError(f"method {found.name} uses no model; leave out --model")
-        return cls(found, model or found.engine.model, _resolved(found.settings_with(settings)), threads, delta)
+        chosen = _resolved(found.settings_with(preset_settings(preset, found) | dict(settings or {})))
+        return cls(found, model or found.engine.model, chosen, threads, delta, preset)
 
     @property
     def precision(self) -> str:
@@ -81,6 +91,8 @@ class LearnerConfig:
             "fingerprint": " ".join(filter(None, (self.method.fingerprint, model.fingerprint if model else ""))),
             "settings": self.method.header_settings(self.settings),
         }
+        if self.preset:
+            config["preset"] = self.preset
         if self.delta:
             config["delta"] = blake2b(find_delta(Path(self.delta)).read_bytes(), digest_size=8).hexdigest()
         return config
@@ -98,6 +110,7 @@ class LearnerConfig:
             "settings": dict(self.settings),
             "threads": self.threads,
             "delta": self.delta,
+            "preset": self.preset,
         }
 
 

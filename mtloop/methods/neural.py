@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from mtloop.methods.engines import NMT
 from mtloop.methods.method import PAPER_2019, Method, first_sentence
 from mtloop.methods.setting import Setting, settings_of_maker, with_defaults
 from mtloop.nmt.piece_length import MAX_PIECE_TOKENS
+from mtloop.text.pair_filter import ONLY_EMPTY
 
 if TYPE_CHECKING:
     from mtloop.nmt.decoding.copying import CopyModel
@@ -163,15 +165,20 @@ def learning(
     weight_average: Annotated[
         float, "Weight of the newest weights in the moving average that translates (0: off)."
     ] = 0.0,
+    filter_pairs: Annotated[bool, "Whether pairs that look wrong are not learned, and harmful updates undone."] = True,
+    limit_loops: Annotated[bool, "Whether a translation ends when it repeats a phrase again and again."] = True,
 ) -> dict[str, Any]:
     """Return the keyword arguments that all methods share: search, length of learning and regularisation."""
+    from mtloop.nmt.engine.search import LengthLimits
     from mtloop.nmt.regularisation import Regularisation
 
     check_at_least(1, beam_size=beam_size, target_perplexity=target_perplexity)
     check_at_least(0, max_updates=max_updates)
     regularisation = Regularisation(kl_weight, replay_pairs, loss_threshold, weight_average)
     limits = {"beam_size": beam_size, "max_updates": max_updates, "target_perplexity": target_perplexity}
-    return limits | {"max_piece_tokens": max_piece_tokens, "regularisation": regularisation}
+    loops: dict[str, Any] = {} if limit_loops else {"limits": LengthLimits(max_phrase=0)}
+    pairs = {} if filter_pairs else {"pair_filter": ONLY_EMPTY, "max_loss": math.inf, "max_loss_increase": math.inf}
+    return limits | loops | pairs | {"max_piece_tokens": max_piece_tokens, "regularisation": regularisation}
 
 
 SCOPES: dict[str, Callable[..., Scope]] = {
@@ -188,6 +195,7 @@ SEARCH_SETTINGS = (
     "beam_size",
     "max_piece_tokens",
     "precision",
+    "limit_loops",
 )  # the shared settings of methods whose weights do not learn
 NO_UPDATES: dict[str, JSON] = {"max_updates": 0}
 EXTRAS: dict[str, Callable[..., Any]] = {"memory": memory, "copy": copying}

@@ -505,3 +505,15 @@ def test_beam_search_through_the_learner(small: Marian) -> None:
     found = system.search(PAIRS[3][0])
     assert len(found) == 4
     assert system.propose(Segment("1", PAIRS[3][0])).text == small.target.decode(found[0].ids)
+
+
+def test_without_the_filter_every_pair_is_learned(small: Marian) -> None:
+    text = "these five small words stay"
+    for filters, rejected in ((True, "copied"), (False, None)):
+        learner = make_learner("full", small, {"filter_pairs": filters})
+        assert learner.learn(Proposal(Segment("1", text), ""), PostEdit(text)).rejected == rejected
+
+
+def test_without_the_limit_a_phrase_may_be_repeated(small: Marian) -> None:
+    limits = [make_learner("full", small, {"limit_loops": limit}).limits for limit in (True, False)]  # type: ignore[attr-defined]
+    assert [one.is_looping([1, 2] * 20) for one in limits] == [True, False]

@@ -21,6 +21,7 @@ from mtloop.experiments.tuning.space import Space
 from mtloop.experiments.tuning.trial import Trial
 from mtloop.experiments.tuning.trial_sampler import SAMPLERS, TrialSampler
 from mtloop.methods.method import Method
+from mtloop.methods.presets import preset_for
 from mtloop.methods.registry import find_method
 
 BASELINES = {"neural": "baseline", "statistical": "smt-baseline"}  # by engine; without a model: copy-source
@@ -77,7 +78,8 @@ class SearchPlan:
         model = self.default.model if baseline.engine.loads_model else ""
         shared = {"beam_size"} & {*self.default.settings} & {*baseline.settings}
         settings = {name: self.default.settings[name] for name in shared}
-        return replace(self.default, method=baseline.name, model=model, settings=settings, delta="")
+        preset = preset_for(self.default.preset, baseline.name)
+        return replace(self.default, method=baseline.name, model=model, settings=settings, delta="", preset=preset)
 
     def _check_sampling(self) -> None:
         if self.sampler not in SAMPLERS:
@@ -92,7 +94,7 @@ class SearchPlan:
     @cached_property
     def default_values(self) -> dict[str, JSON]:
         """The defaults of the settings to search over."""
-        return {name: self._method.defaults[name] for name in self.space.dimensions}
+        return {name: self.experiment.learner_config.settings[name] for name in self.space.dimensions}
 
     @cached_property
     def count(self) -> int:

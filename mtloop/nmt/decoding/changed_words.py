@@ -75,7 +75,7 @@ def _too_many(changed: Iterable[int], places: Sequence[int]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class SilentWords:
     """The tokens of a lesson that do not vote, and why: these words of the translation need these words of the source.
 
     Both sets are empty if no word was found to depend on the change, and the flags are a guess.
@@ -102,13 +102,13 @@ class ChangedWords:
         """
         texts = [_SourceText.of(one.source, self.base) for one in lessons]
         changes = [change_between(text.words.texts[:-1], self.words.texts[:-1]) for text in texts]
-        findings: dict[int, Finding] = {}
+        findings: dict[int, SilentWords] = {}
         for number, (one, change) in enumerate(zip(lessons, changes, strict=True)):
             if len(findings) < MAX_LESSONS and change is not None and change.is_substitution and len(one.tokens):
                 findings[number] = self._read(one, texts[number], change)
         return [self._joined(one, texts[at], findings, at) for at, one in enumerate(lessons)]
 
-    def _read(self, one: StoredSegment, text: _SourceText, change: Change) -> Finding:
+    def _read(self, one: StoredSegment, text: _SourceText, change: Change) -> SilentWords:
         target, lesson = one.tokens.tolist(), text.words
         reading = _Reading(self.base, text.ids, lesson, target)
         drops = np.minimum(*reading.drops([_without(text.ids, lesson, change.lost), self.source]))
@@ -118,13 +118,15 @@ class ChangedWords:
         silent = suspects & ~np.array(kept)
         groups = word_numbers(target, self.base.target)
         if not silent.any():
-            return Finding(_any_of_group(drops == drops[:-1].max(initial=0.0), groups))  # some word must depend on it
+            return SilentWords(
+                _any_of_group(drops == drops[:-1].max(initial=0.0), groups)
+            )  # some word must depend on it
         flags = _any_of_group(silent, groups)
         lost = frozenset(lesson.texts[place].casefold() for place in change.lost)
-        return Finding(flags, lost, self._words_of(target, groups, flags))
+        return SilentWords(flags, lost, self._words_of(target, groups, flags))
 
     def _joined(
-        self, one: StoredSegment, text: _SourceText, findings: Mapping[int, Finding], number: int
+        self, one: StoredSegment, text: _SourceText, findings: Mapping[int, SilentWords], number: int
     ) -> Flags | None:
         """Return the silent tokens of a lesson: by its own finding, and by those of other lessons."""
         others = [found for at, found in findings.items() if at != number and found.lost and found.lost <= text.folded]
