@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from mtloop.service.accounts.access import Access
 from mtloop.service.accounts.address_limits import AddressLimits
+from mtloop.service.accounts.body_budget import BodyBudget
 from mtloop.service.accounts.limits import RateLimits
 from mtloop.service.accounts.metering import Metering
 from mtloop.service.accounts.valid_credentials import ValidCredentials
@@ -80,8 +81,9 @@ class Service:
     def create(cls, settings: Settings, metrics: ServiceMetrics) -> Service:
         storage = Storage.connect(settings.url)
         limits = RateLimits(storage.accounts, settings.rate, settings.quota)
-        addresses = AddressLimits(settings.failures), AddressLimits(settings.anonymous)
-        metering = Metering(limits, *addresses, ValidCredentials(storage.accounts))
+        addresses = [AddressLimits(most) for most in (settings.failures, settings.anonymous, settings.rate)]
+        valid = ValidCredentials(storage.accounts, storage.campaigns)
+        metering = Metering(limits, *addresses, valid, BodyBudget(max(settings.max_body, settings.max_project_body)))
         access = Access(storage.accounts, metering)
         run_access, submissions = RunAccess(access, storage.tasks), Submissions(storage.tasks)
         return cls(

@@ -37,13 +37,13 @@ class AddressLimits:
             return 0
         return max(1, math.ceil(found.ends - self._clock()))
 
-    def count(self, address: str) -> None:
-        """Count a request. The minute begins with the first one."""
+    def count(self, address: str, cost: int = 1) -> None:
+        """Count a request, or what it costs. The minute begins with the first one."""
         found = self._current(address)
         if found is None:
             found = _Count(self._clock() + MINUTE)
             self._counts.update({address: found})
-        found.count += 1
+        found.count += cost
 
     def _current(self, address: str) -> _Count | None:
         found = self._counts.get(address)

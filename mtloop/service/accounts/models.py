@@ -28,9 +28,18 @@ class KeyOwner:
 
 @dataclass
 class Caller:
-    """Who sends a request: its address, and the participant once the key or the session is found to be valid."""
+    """Who sends a request: its address, and the participant once the key or the session is found to be valid.
+
+    `link` is the hash of a rater's link, once it is found to be valid. Either way the caller is `known`.
+    """
 
     address: str
     credential: str = ""
     public: bool = False  # asks for a page that everyone may see
     participant_id: int | None = None
+    link: str = ""
+    body_bytes: int = 0  # that were read before the caller was known, and are in the `BodyBudget`
+
+    @property
+    def known(self) -> bool:
+        return self.participant_id is not None or bool(self.link)

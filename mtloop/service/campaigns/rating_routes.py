@@ -9,7 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from mtloop.core.errors import InputError
-from mtloop.service.accounts.keys import MAX_KEY_LENGTH
+from mtloop.service.accounts.keys import MAX_KEY_LENGTH, hash_key
+from mtloop.service.accounts.metering import caller_of
 from mtloop.service.campaigns.campaign_bodies import (
     ItemBody,
     NextItemBody,
@@ -19,6 +20,7 @@ from mtloop.service.campaigns.campaign_bodies import (
     item_json,
     rating_plan_json,
 )
+from mtloop.service.campaigns.models import StoredCampaign, StoredRater
 from mtloop.service.http import json_response, read_body
 from mtloop.service.problems import (
     CAMPAIGN_STOPPED,
@@ -49,20 +51,28 @@ def input_explained() -> Iterator[None]:
         raise ProblemError(invalid_request(str(error))) from None
 
 
+async def link_owner(request: Request, token: str) -> tuple[StoredCampaign, StoredRater]:
+    """The campaign and the rater of a link; the request counts for it. A wrong link raises the problem 404."""
+    here = service(request)
+    found = await here.campaigns.rater(token)
+    here.metering.admit_link(caller_of(request), hash_key(token))
+    return found
+
+
 @router.get("", response_model=RatingPlanBody, responses=documented(*OF_RATER))
 async def show_rating(token: Token, request: Request) -> Response:
     """Show what is to be rated, and how far you are."""
     here = service(request)
-    campaign, rater = await here.campaigns.rater(token)
-    log, progress = await here.campaigns.log(campaign), await here.campaigns.progress(campaign, rater)
-    return json_response(rating_plan_json(log.plan, progress.to_json(), campaign.stopped))
+    campaign, rater = await link_owner(request, token)
+    plan, progress = await here.campaigns.plan(campaign), await here.campaigns.progress(campaign, rater)
+    return json_response(rating_plan_json(plan, progress.to_json(), campaign.stopped))
 
 
 @router.get("/next", response_model=NextItemBody, responses=documented(*OF_RATER))
 async def next_item(token: Token, request: Request) -> Response:
     """Get the item to rate. It stays the same until you rate or skip it."""
     here = service(request)
-    campaign, rater = await here.campaigns.rater(token)
+    campaign, rater = await link_owner(request, token)
     try:
         shown = None if campaign.stopped else await here.campaigns.next(campaign, rater)
         reason = "stopped" if campaign.stopped else "finished"
@@ -73,7 +83,7 @@ async def next_item(token: Token, request: Request) -> Response:
     progress = (await here.campaigns.progress(campaign, rater)).to_json()
     if shown is None:
         return json_response({"item": None, "reason": reason, "progress": progress})
-    return json_response(item_json((await here.campaigns.log(campaign)).plan, shown, progress))
+    return json_response(item_json(await here.campaigns.plan(campaign), shown, progress))
 
 
 @router.post(
@@ -86,7 +96,7 @@ async def next_item(token: Token, request: Request) -> Response:
 async def rate_item(token: Token, request: Request) -> Response:
     """Rate an item. The rating is stored before the answer. The same rating sent twice is one."""
     here = service(request)
-    campaign, rater = await here.campaigns.rater(token)
+    campaign, rater = await link_owner(request, token)
     body = await read_body(request, RatingBody, here.settings.max_body)
     with input_explained():
         progress = await here.campaigns.rate(campaign, rater, body.item, body.answer())
@@ -103,7 +113,7 @@ async def rate_item(token: Token, request: Request) -> Response:
 async def skip_item(token: Token, request: Request) -> Response:
     """Skip an item. You do not get it again, unless you undo this."""
     here = service(request)
-    campaign, rater = await here.campaigns.rater(token)
+    campaign, rater = await link_owner(request, token)
     body = await read_body(request, ItemBody, here.settings.max_body)
     progress = await here.campaigns.skip(campaign, rater, body.item)
     return json_response({"progress": progress.to_json()}, 201)
@@ -118,6 +128,6 @@ async def skip_item(token: Token, request: Request) -> Response:
 async def undo_last(token: Token, request: Request) -> Response:
     """Take back your last act, a rating or a skip. Its item comes again."""
     here = service(request)
-    campaign, rater = await here.campaigns.rater(token)
+    campaign, rater = await link_owner(request, token)
     progress = await here.campaigns.undo(campaign, rater)
     return json_response({"progress": progress.to_json()}, 201)

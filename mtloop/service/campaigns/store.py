@@ -118,6 +118,10 @@ class CampaignStore:
         row = await self._database.row(sa.select(*_RATER).where(campaign_raters.c.token_hash == token_hash))
         return None if row is None else StoredRater(*row)
 
+    async def valid_hashes(self) -> set[str]:
+        """The hashes of all links of raters."""
+        return {row.token_hash for row in await self._database.rows(sa.select(campaign_raters.c.token_hash))}
+
     # Events
 
     async def events_after(self, campaign_id: int, number: int) -> list[CampaignEvent]:

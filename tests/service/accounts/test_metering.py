@@ -61,6 +61,57 @@ def test_refused_requests_without_a_valid_key_are_counted_for_the_address(lite: 
         assert 1 <= int(response.headers["retry-after"]) <= 60
 
 
+LONG_KEY = "x" * 5_000
+KEY_IN_BODY = {
+    "a guess, DeepL": ("POST", "/v2/translate", {"data": {"auth_key": "mtl_wrong", "text": "a", "target_lang": "DE"}}),
+    "a guess, LibreTranslate": ("POST", "/suggest", {"json": {"api_key": "mtl_wrong", "q": "a", "s": "b"}}),
+    "a key that is too long": ("POST", "/v2/usage", {"json": {"auth_key": LONG_KEY}}),
+    "an empty key": ("POST", "/detect", {"json": {"api_key": ":manual", "q": "a"}}),
+    "no key, ModernMT": ("GET", "/modernmt/translate", {"params": {"q": "a", "target": "de"}}),
+    "no key, OpenAI": ("POST", "/openai/v1/chat/completions", {"json": {}}),
+    "no field": ("POST", "/translate", {"json": {}}),
+    "no JSON": ("POST", "/deepl/v2/translate", {"content": b"{", "headers": {"content-type": "application/json"}}),
+    "what does not exist": ("POST", "/v2/nothing", {}),
+    "a method that does not exist": ("DELETE", "/v2/languages", {}),
+    "a question before a request": ("OPTIONS", "/v2/translate", {}),
+    "an upload": ("PUT", "/v3/translation_memories/uploads/0123", {"content": b"a"}),
+    "a webhook": ("POST", "/weblate/manual", {"content": b"{}"}),
+    "a sign-in that is too long": ("POST", "/login", {"data": {"key": LONG_KEY}}),
+    "a sign-in from another site": (
+        "POST",
+        "/login",
+        {"data": {"key": "a"}, "headers": {"origin": "https://a.example"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEY_IN_BODY)
+def test_refused_requests_that_may_have_their_key_in_the_body_are_counted(lite: TaskServer, name: str) -> None:
+    """Whatever they are refused for, before or after their body is read."""
+    method, path, request = KEY_IN_BODY[name]
+    with limited(lite, failures=3).serve() as client:
+        found = statuses(client, 10, method, path, **request)
+        assert found[429] == 7, found
+        assert 1 <= int(client.request(method, path, **request).headers["retry-after"]) <= 60
+        assert not client.app.state.service.metering._bodies._taken, "what was read is not counted any more"
+
+
+def test_questions_of_browsers_before_a_request_are_counted(lite: TaskServer) -> None:
+    with limited(lite, anonymous=3).serve() as client:
+        assert statuses(client, 5, "OPTIONS", "/translate") == {204: 3, 429: 2}
+    with limited(lite, failures=3).serve() as client:
+        assert statuses(client, 5, "GET", "/v2/usage") == {403: 3, 429: 2}
+        assert statuses(client, 5, "OPTIONS", "/translate") == {429: 5}
+
+
+def test_a_valid_key_in_the_body_gets_in_from_a_refused_address(lite: TaskServer) -> None:
+    key = lite.participant()
+    with limited(lite, failures=2).serve() as client:
+        assert statuses(client, 4, "POST", "/v2/usage", json={"auth_key": "mtl_wrong"}) == {405: 2, 429: 2}
+        assert client.request("GET", "/v2/usage", json={"auth_key": key}).status_code == 200
+        assert client.request("GET", "/v2/nothing", json={"auth_key": key}).status_code == 429
+
+
 def test_probes_are_never_refused_and_other_addresses_are_served(lite: TaskServer) -> None:
     with limited(lite, failures=2).serve() as client:
         assert statuses(client, 4, "GET", "/nowhere") == {404: 2, 429: 2}

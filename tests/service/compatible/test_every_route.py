@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import httpx2
@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from helpers.shared_task import TaskServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from mtloop.service import Settings
@@ -97,6 +98,25 @@ def test_every_route_is_refused_without_a_key_of_the_project(
         assert "manual" not in response.text, (method, route)
         assert response.headers["content-type"].startswith("application/"), (method, route)
     assert client.get("/v1/projects/manual", headers={"x-api-key": key}).json() == state
+
+
+def test_a_wrong_key_in_a_header_is_refused_before_the_body_is_read(
+    client: TestClient, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that nobody without a key fills the memory with bodies. A webhook is signed: its body must be read."""
+    read, stream = list[str](), Request.stream
+
+    def noted(request: Request) -> AsyncGenerator[bytes, None]:
+        read.append(request.url.path)
+        return stream(request)
+
+    monkeypatch.setattr(Request, "stream", noted)
+    for method, route in ROUTES:
+        if not route.startswith("/weblate/"):
+            send(client, method, route, "mtl_wrong", json=BODY)
+    assert read == []
+    assert send(client, "POST", "/v2/translate", key, json=BODY).status_code == 200
+    assert read == ["/v2/translate"]
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
