@@ -244,7 +244,7 @@ def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["missing.tsv"], {}, "missing.tsv: no such file"),
         (["a.docx"], {}, "a.docx: unknown file type '.docx'; known: .tsv, "),
         (["a.properties"], {}, "a.properties: unknown file type '.properties'; known: "),
-        (["a.ts"], {}, "a.ts: unknown file type '.ts'; known: "),
+        (["a.json"], {}, "a.json: unknown file type '.json'; known: "),
         (["a.jsonl"], {}, "a.jsonl: is not a trace of mtloop; for pairs use a table (.tsv)"),
         (["a.tsv"], {"overlap": True}, "a.tsv: one file has nothing to overlap with; give a second one"),
         (["a.tsv", "./a.tsv"], {"overlap": True}, "a.tsv: one file has nothing to overlap with; give a second one"),
