@@ -23,8 +23,10 @@ import sqlalchemy as sa
 
 from mtloop.core.loop import run
 from mtloop.core.protocols import Learner
+from mtloop.core.record import newest_snapshot
 from mtloop.core.serialisation import decode
 from mtloop.core.types import PostEdit, Proposal, Segment, Truth
+from mtloop.experiments.run import run as run_experiment
 from mtloop.service import Settings
 from mtloop.service.engines.base_models import BaseModels
 from mtloop.service.engines.hosted_project import set_terms
@@ -33,6 +35,13 @@ from mtloop.service.project_log.tables import project_proposals
 from mtloop.service.projects.confirmation_rules import REASONS, TOO_MANY
 from mtloop.service.storage import Storage
 from mtloop.translation.translator import UsesTerms
+
+METHODS: list[tuple[str, dict[str, float]]] = [
+    ("lora+memory+copy", {}),
+    ("lora+memory+copy", {"learning_rate": 0.01}),
+    ("memory", {}),
+    ("lora", {"max_updates": 1}),
+]
 
 
 @dataclass
@@ -177,6 +186,7 @@ class Translator:
             self._undo_rating: 2,
             self._import: 2,
             self._set_glossary: 1,
+            self._set_method: 1,
         }
         with httpx2.Client(base_url=f"{self.url}/v1", headers={"x-api-key": self.key}, timeout=60) as client:
             for action in actions:  # each at least once
@@ -256,6 +266,11 @@ class Translator:
         assert send(client, "PATCH", f"/projects/{project}", json={"glossary": terms}).status_code == 200
         self.glossaries.append((project, terms))
 
+    def _set_method(self, client: httpx2.Client, chance: random.Random) -> None:
+        project, (method, settings) = chance.choice(self.projects), chance.choice(METHODS)
+        body = {"method": method, "settings": settings}
+        assert send(client, "PATCH", f"/projects/{project}", json=body).status_code == 200
+
 
 def post(client: httpx2.Client, path: str, **body: Any) -> dict[str, Any]:
     """The answer to a call, which is repeated while the server is unavailable."""
@@ -314,6 +329,18 @@ def learner_of(log: EventLog, models: BaseModels) -> Learner:
         assert isinstance(learner, UsesTerms)
         set_terms(learner, log.glossary, maker)
     return learner
+
+
+def delta_at_home(tsv: bytes, log: EventLog, folder: Path) -> bytes:
+    """The delta that `mtloop run` makes of exported corrections, with the method and settings of a log."""
+    assert log.configured is not None
+    data, trace = folder / "corrections.tsv", folder / "run.jsonl"
+    data.write_bytes(tsv)
+    method, settings = log.configured.method, dict(log.configured.settings)
+    run_experiment(data, method, settings=settings, model=log.configured.model, out=trace)
+    newest = newest_snapshot(trace.with_name("run.state"))
+    assert newest is not None
+    return (newest / "delta.safetensors").read_bytes()
 
 
 def rating_learner_of(log: EventLog, models: BaseModels) -> Learner:

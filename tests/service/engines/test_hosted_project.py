@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import io
-import json
 import threading
 import time
 import weakref
-import zipfile
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -20,13 +17,14 @@ from typing import Any, TypeAlias
 
 import pytest
 import sqlalchemy as sa
+from helpers.learner_files import saved_state
 from helpers.raw_events import append_events
 from helpers.tiny_marian import demo_pairs, write_tiny
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtloop.core.errors import InputError
-from mtloop.core.protocols import Learner, Stateful
+from mtloop.core.protocols import Learner
 from mtloop.core.serialisation import decode
 from mtloop.core.types import Learned, Proposal, Reward, Segment
 from mtloop.service import Settings
@@ -36,7 +34,7 @@ from mtloop.service.engines.base_models import BaseModels
 from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects, set_terms
 from mtloop.service.engines.hosted_projects import HostedProjects
 from mtloop.service.engines.learner_state import LessonInterrupted, learn_lesson
-from mtloop.service.engines.snapshots import SnapshotCache, pack
+from mtloop.service.engines.snapshots import SnapshotCache
 from mtloop.service.project_log.event_log import (
     Configured,
     Confirmed,
@@ -183,27 +181,6 @@ def check_same_state(project: HostedProject, at_home: Learner) -> None:
     """What both save is equal to the last bit: weights, memory, counters."""
     assert project._host is not None
     assert saved_state(project._host.learner) == saved_state(at_home)
-
-
-def saved_state(learner: Learner) -> dict[str, Any]:
-    """The files that a learner saves; of tensors their types, shapes and bytes, because their order is by chance."""
-    assert isinstance(learner, Stateful)
-    with zipfile.ZipFile(io.BytesIO(pack(learner))) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    return {name: tensors(data) if name.endswith(".safetensors") else data for name, data in files.items()}
-
-
-def tensors(data: bytes) -> dict[str, Any]:
-    """The tensors and the metadata of a safetensors file."""
-    end = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:end])
-    metadata = header.pop("__metadata__")
-    metadata["counters"] = json.loads(metadata["counters"])  # their order is by chance too
-    found = {
-        name: (one["dtype"], one["shape"], data[end + one["data_offsets"][0] : end + one["data_offsets"][1]])
-        for name, one in header.items()
-    }
-    return found | {"metadata": metadata}
 
 
 async def act(storage: Storage, project_id: int, project: HostedProject, log: EventLog, action: Action) -> None:

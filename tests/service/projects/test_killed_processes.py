@@ -11,15 +11,18 @@ from pathlib import Path
 import httpx2
 import pytest
 from helpers.free_ports import free_port
+from helpers.learner_files import content_of
 from helpers.project_server import (
     ProjectServer,
     Translator,
+    delta_at_home,
     learner_of,
     logs_of,
     open_proposals,
     post,
     project_server,
     rating_learner_of,
+    send,
     texts_at_home,
     wait_until,
 )
@@ -56,26 +59,28 @@ def chaos(
             Translator(server.url, key, names, REVIEWED, RATED, PAIRS, IMPORTS, seed) for seed in range(translators)
         ]
         work_and_kill(server, people, seconds, kills)
-        check(server, key, names, people)
+        check(server, key, names, people, folder)
         logged = server.log.read_text(encoding="utf-8")
     assert not any(text in logged for pair in PAIRS + IMPORTS for text in pair), "a log never holds a text"
 
 
 def work_and_kill(server: ProjectServer, people: list[Translator], seconds: float, kills: int) -> None:
+    """Kill engines and web processes in any order, after waits of any length: up to twice the mean."""
     threads = [threading.Thread(target=one.work) for one in people]
     chance = random.Random(0)
+    kinds = chance.sample(["engine", "web"] * kills, kills)
     for thread in threads:
         thread.start()
-    for number in range(kills):
-        time.sleep(seconds / kills)
-        server.kill_one(("engine", "web")[number % 2], chance)
+    for kind in kinds:
+        time.sleep(chance.uniform(0, 2 * seconds / kills))
+        server.kill_one(kind, chance)
     for one in people:
         one.done.set()
     for thread in threads:
         thread.join()
 
 
-def check(server: ProjectServer, key: str, names: list[str], people: list[Translator]) -> None:
+def check(server: ProjectServer, key: str, names: list[str], people: list[Translator], folder: Path) -> None:
     logs, models = logs_of(server.settings), BaseModels()
     check_logs(logs, people)
     sources = [source for source, _ in PAIRS[:6]] + ["Something else.", "Save the file."]
@@ -85,7 +90,19 @@ def check(server: ProjectServer, key: str, names: list[str], people: list[Transl
             wait_until(lambda name=name: not post(client, f"/projects/{name}/translate", text="A")["rebuilding"], 120)
             served = [post(client, f"/projects/{name}/translate", text=source) for source in sources]
             assert [one["translations"][0]["translation"] for one in served] == at_home
+            check_delta(client, name, logs[name], folder)
         check_rated(server.settings, client, rating_learner_of(logs[RATED], models), sources)
+
+
+def check_delta(client: httpx2.Client, name: str, log: EventLog, folder: Path) -> None:
+    """What the project learned is what `mtloop run` learns from its exported corrections, to the last bit."""
+    if not log.lessons:
+        return
+    tsv = send(client, "GET", f"/projects/{name}/export?format=tsv").content
+    own = folder / name
+    own.mkdir()
+    served = send(client, "GET", f"/projects/{name}/delta").content
+    assert content_of(served) == content_of(delta_at_home(tsv, log, own))
 
 
 def check_rated(settings: Settings, client: httpx2.Client, at_home: Learner, sources: list[str]) -> None:
