@@ -81,9 +81,9 @@ async def _found(here: Service, who: Participant, name: str) -> StoredCampaign |
 
 
 async def _progress(here: Service, found: StoredCampaign) -> dict[str, Any]:
-    log, state = await here.campaigns.state(found)
+    log, state = await here.campaigns.log_and_state(found)
     status = await asyncio.to_thread(status_json, found, state)
-    work = await asyncio.to_thread(work_of, log, state)
+    work = await asyncio.to_thread(work_of, log, state, list(log.raters.values())[:ROWS])
     return {
         "campaign": campaign_json(found, log.plan),
         "stops": log.plan.stops,

@@ -180,7 +180,12 @@ def test_pages_of_a_project_are_accessible(browser: Browser, served: ServedProje
         page.evaluate("document.getElementById('term-box').open = true")
         assert accessibility_faults(page) == [], (scheme, width)
         assert overflowing(page) == [], width
-        assert page.get_by_role("button", name="Bestätigen" if language == "de" else "Confirm").count() == 1
+        assert (
+            page.get_by_role(
+                "button", name="Bestätigen Strg Eingabe" if language == "de" else "Confirm Ctrl Enter"
+            ).count()
+            == 1
+        )
 
 
 def test_a_new_suggestion_does_not_replace_what_is_selected(browser: Browser, served: ServedProjects) -> None:

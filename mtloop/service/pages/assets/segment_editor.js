@@ -87,7 +87,7 @@ const editor = {
     if (!pageData.mayConfirm || unit.state === "locked") return box;
     const reset = element("button", say("reset"));
     const confirm = element("button", say("confirm"), "primary");
-    confirm.append(" ", element("kbd", "Ctrl Enter"));
+    confirm.append(" ", element("kbd", say("keys_confirm")));
     for (const [button, act] of [[reset, () => this.reset()], [confirm, () => this.confirm()]]) {
       button.type = "button";
       button.addEventListener("click", (event) => { event.stopPropagation(); act(); });
