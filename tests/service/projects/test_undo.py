@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import tempfile
+import threading
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,15 +17,18 @@ import pytest
 from helpers.raw_events import append_events
 from helpers.tiny_marian import demo_pairs, write_tiny
 
-from mtloop.core.types import Proposal, Segment
+from mtloop.core.protocols import Learner
+from mtloop.core.types import Learned, Proposal, Segment
 from mtloop.nmt.delta import Delta
 from mtloop.service import Settings
+from mtloop.service.engines import learner_state
 from mtloop.service.engines.answers_of_learners import TranslationCall
 from mtloop.service.engines.base_models import BaseModels
 from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects
 from mtloop.service.engines.hosted_projects import HostedProjects
+from mtloop.service.engines.learner_state import learn_lesson
 from mtloop.service.engines.snapshots import SnapshotCache
-from mtloop.service.project_log.event_log import Configured, Confirmed, Event, Rated, Redone, Undone
+from mtloop.service.project_log.event_log import Configured, Confirmed, Event, LoggedLesson, Rated, Redone, Undone
 from mtloop.service.storage import Storage
 
 PAIRS = list(demo_pairs())[:60]
@@ -146,6 +150,50 @@ def test_what_is_confirmed_during_a_rebuild_is_known_at_once(
         state = await project.save(last)
         _, never = await place.project("never", *confirmations(PAIRS[1:6]), Confirmed(source, target, external_id="7"))
         assert state["digest"] == (await never.save(7))["digest"]
+
+    asyncio.run(in_place(work, tmp_path, model, models, threads))
+
+
+def test_an_undo_neither_stops_nor_changes_another_project(
+    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have the same sources. While one is rebuilt, the other translates, learns, and undoes."""
+    rebuilds, go_on = threading.Event(), threading.Event()
+
+    def learn(learner: Learner, lesson: LoggedLesson) -> Learned:
+        if rebuilds.is_set() and lesson.proposal.segment.context.get("document") == "one":
+            assert go_on.wait(60)
+        return learn_lesson(learner, lesson)
+
+    monkeypatch.setattr(learner_state, "learn_lesson", learn)
+    own = [Confirmed(source, target, document="one") for source, target in PAIRS[:6]]
+    others = [Confirmed(source, f"{target} Anders.") for source, target in PAIRS[:6]]
+
+    async def work(place: Place) -> None:
+        one_id, one = await place.project("one", *own)
+        other_id, other = await place.project("other", *others[:5])
+        await one.learn(7, proof=False)
+        await other.learn(6, proof=False)
+        rebuilds.set()
+        try:
+            undone = await place.add(one_id, Undone(3))
+            assert (await text(one, undone, PAIRS[0][0])) == (own[0].translation, True)
+            for confirmed in others[:5]:
+                assert await text(other, 6, confirmed.source) == (confirmed.translation, False)
+            await place.add(other_id, others[5])
+            assert (await other.learn(7, proof=True))["learned"]["rejected"] is None
+            last = await place.add(other_id, Undone(2))
+            state = await other.save(last)
+            assert (await text(one, undone, PAIRS[0][0]))[1], "the first one is still being rebuilt"
+        finally:
+            go_on.set()
+        never_id, never = await place.project("never", *others[1:])
+        assert state["digest"] == (await never.save(6))["digest"]
+        assert await saved(place, other_id, state["digest"]) == await saved(place, never_id, state["digest"])
+        state = await one.save(undone)
+        never_id, never = await place.project("never one", own[0], *own[2:])
+        assert state["digest"] == (await never.save(6))["digest"]
+        assert await saved(place, one_id, state["digest"]) == await saved(place, never_id, state["digest"])
 
     asyncio.run(in_place(work, tmp_path, model, models, threads))
 
