@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from helpers.postgres import both_databases
+from helpers.rated_campaigns import create
 from helpers.shared_task import TaskServer, start, write_data
 from starlette.testclient import TestClient
 
@@ -45,6 +46,21 @@ def test_who_did_what(task_server: TaskServer) -> None:
         newest, *_ = client.get("/v1/audit", params={"limit": 1}).json()["entries"]
         assert newest["detail"] == {"stopped": False}
         assert key not in client.get("/v1/audit").text
+
+
+@both_databases
+def test_who_reads_the_ratings_of_a_campaign(task_server: TaskServer) -> None:
+    """They hold references and what people did."""
+    key = task_server.participant("boss", organiser=True)
+    with task_server.serve(key) as client:
+        create(client)
+        for path in ("/ratings?after=7", "/export?format=jsonl", "/status", "/raters"):
+            assert client.get(f"/v1/campaigns/menu{path}").status_code == 200
+        found = {one["action"]: one["detail"] for one in client.get("/v1/audit").json()["entries"]}
+        assert found["campaign.ratings"] == {"after": 7}
+        assert found["campaign.export"] == {"format": "jsonl"}
+        assert len(found) == 4, "and the participant and the campaign were made"
+        assert ("boss", "api", "campaign.export", "menu") in acts(client)
 
 
 def test_acts_of_the_command_line(tmp_path: Path) -> None:

@@ -184,7 +184,10 @@ class RaterBody(BaseModel):
 
 
 class RaterList(BaseModel):
+    """`next` is the value of `after` for the next part; null: this is the last one."""
+
     raters: list[RaterBody]
+    next: int | None
 
 
 class VerdictBody(BaseModel):

@@ -32,6 +32,7 @@ from mtloop.service.problems import (
 )
 
 MAX_CAMPAIGNS = 20  # in the memory of a worker
+FEW_EVENTS = 100  # are added to a log in the event loop; more of them in a thread
 STATE_SECONDS = 60  # after that, a state is made again: items that nobody answered are given to others
 _KEPT = ("scores", "thumbs", "better", "spans")
 
@@ -78,11 +79,20 @@ class Campaigns:
         return (await self._current(campaign)).log.plan
 
     async def log(self, campaign: StoredCampaign) -> CampaignLog:
-        """The log of a campaign with all events so far."""
-        return (await self._current(campaign)).log
+        """The log of a campaign with all events so far. It does not change any more."""
+        return (await self._current(campaign)).log.copy()
 
-    async def state(self, campaign: StoredCampaign) -> tuple[CampaignLog, CampaignState]:
-        """The log and the state of a campaign."""
+    async def state(self, campaign: StoredCampaign) -> CampaignState:
+        """The state of a campaign."""
+        _, state = await self._opened_state(campaign)
+        return state
+
+    async def log_and_state(self, campaign: StoredCampaign) -> tuple[CampaignLog, CampaignState]:
+        """The log and the state of a campaign. The log does not change any more."""
+        log, state = await self._opened_state(campaign)
+        return log.copy(), state
+
+    async def _opened_state(self, campaign: StoredCampaign) -> tuple[CampaignLog, CampaignState]:
         opened = await self._current(campaign)
         async with opened.lock:
             await self._refresh(opened, campaign)
@@ -191,7 +201,10 @@ class Campaigns:
         events = await self._store.events_after(campaign.id, opened.log.number)
         if any(event.rater_id not in opened.log.raters for event in events) or not events:
             opened.log.raters = {rater.id: rater for rater in await self._store.raters(campaign.id)}
-        opened.log.add(events)
+        if len(events) <= FEW_EVENTS:
+            opened.log.add(events)
+        else:  # a worker reads the whole log when it opens a campaign
+            opened.log = await asyncio.to_thread(opened.log.with_events, events)
 
     async def _state(self, opened: _Opened) -> CampaignState:
         """The state after the newest event, computed once."""

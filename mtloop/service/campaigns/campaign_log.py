@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -47,6 +47,17 @@ class CampaignLog:
         for event in events:
             self._add(event)
             self.number = event.number
+
+    def copy(self) -> CampaignLog:
+        """The log as it is now. Read it in a thread while events are added to this one."""
+        copied = {name: dict(getattr(self, name)) for name in ("items", "answers", "retracted", "_by_token")}
+        return replace(self, **copied)
+
+    def with_events(self, events: Iterable[CampaignEvent]) -> CampaignLog:
+        """A copy with further events. It may be made in a thread while this log is read."""
+        log = self.copy()
+        log.add(events)
+        return log
 
     def _add(self, event: CampaignEvent) -> None:
         if event.kind == "item":
@@ -120,12 +131,16 @@ class RaterWork:
     last: float | None = None
 
 
-def work_of(log: CampaignLog, state: CampaignState) -> list[RaterWork]:
-    """The work of every rater. Attention checks are counted apart."""
+def work_of(log: CampaignLog, state: CampaignState, raters: Sequence[StoredRater]) -> list[RaterWork]:
+    """The work of some raters. Attention checks are counted apart."""
     statistics = state.status().raters
+    answers: dict[int, list[CampaignEvent]] = {rater.id: [] for rater in raters}
+    for event in log.valid_answers():
+        if event.rater_id in answers:
+            answers[event.rater_id].append(event)
     found = []
-    for rater in log.raters.values():
-        mine = [one for one in log.valid_answers() if one.rater_id == rater.id]
+    for rater in raters:
+        mine = answers[rater.id]
         ratings = [one for one in mine if one.kind == "rating"]
         checks = [one for one in ratings if log.items[one.of or 0].item.damaged is not None]
         passed = sum(log.items[one.of or 0].item.passed(log.values(one)) for one in checks)

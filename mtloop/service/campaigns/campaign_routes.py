@@ -107,7 +107,7 @@ async def list_campaigns(
 async def show_campaign(campaign: str, request: Request) -> Response:
     """Show one campaign."""
     here, found, _ = await organised(request, campaign)
-    return json_response(campaign_json(found, (await here.campaigns.log(found)).plan))
+    return json_response(campaign_json(found, await here.campaigns.plan(found)))
 
 
 @router.patch(
@@ -122,7 +122,7 @@ async def change_campaign(campaign: str, request: Request) -> Response:
     body = await read_body(request, CampaignChangeBody, here.settings.max_body)
     await here.storage.campaigns.set_stopped(found, body.stopped, Actor(who.name, "api"))
     now = await found_campaign(here, campaign)
-    return json_response(campaign_json(now, (await here.campaigns.log(now)).plan))
+    return json_response(campaign_json(now, await here.campaigns.plan(now)))
 
 
 @router.delete("/{campaign}", status_code=204, responses=documented(*OF_CAMPAIGN))
@@ -155,20 +155,27 @@ async def add_rater(campaign: str, request: Request) -> Response:
     return json_response({"name": body.name, "link": f"/rate/{token}"}, 201)
 
 
-@router.get("/{campaign}/raters", response_model=RaterList, responses=documented(*OF_CAMPAIGN))
-async def list_raters(campaign: str, request: Request) -> Response:
-    """List the raters: what they did, how fast, their spread, and their attention checks."""
+@router.get("/{campaign}/raters", response_model=RaterList, responses=documented(*OF_CAMPAIGN, *IN_PARTS))
+async def list_raters(
+    campaign: str,
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=MAX_NUMBER, description="So many raters come before these.")] = 0,
+    limit: Limit = 100,
+) -> Response:
+    """List the raters as they were added: what they did, how fast, their spread, and their attention checks."""
     here, found, _ = await organised(request, campaign)
-    log, state = await here.campaigns.state(found)
-    work = await asyncio.to_thread(work_of, log, state)
-    return json_response({"raters": [rater_json(one) for one in work]})
+    log, state = await here.campaigns.log_and_state(found)
+    raters = list(log.raters.values())
+    work = await asyncio.to_thread(work_of, log, state, raters[after : after + limit])
+    following = after + limit if len(raters) > after + limit else None
+    return json_response({"raters": [rater_json(one) for one in work], "next": following})
 
 
 @router.get("/{campaign}/status", response_model=StatusBody, responses=documented(*OF_CAMPAIGN))
 async def show_status(campaign: str, request: Request) -> Response:
     """Show means, verdict, agreement, and what would still change the answer."""
     here, found, _ = await organised(request, campaign)
-    _, state = await here.campaigns.state(found)
+    state = await here.campaigns.state(found)
     return json_response(await asyncio.to_thread(status_json, found, state))
 
 
@@ -180,8 +187,10 @@ async def list_ratings(
     limit: Limit = 100,
 ) -> Response:
     """List every rating with what was shown, the oldest first. Those that were taken back are marked."""
-    here, found, _ = await organised(request, campaign)
-    rows = list(islice(ratings_json(await here.campaigns.log(found), after), limit + 1))
+    here, found, who = await organised(request, campaign)
+    await here.storage.audit.record(Actor(who.name, "api"), "campaign.ratings", found.name, {"after": after})
+    log = await here.campaigns.log(found)
+    rows = await asyncio.to_thread(lambda: list(islice(ratings_json(log, after), limit + 1)))
     shown = rows[:limit]
     return json_response({"ratings": shown, "next": shown[-1]["number"] if len(rows) > limit else None})
 
@@ -198,8 +207,9 @@ async def export_ratings(
     format: Annotated[Literal["tsv", "jsonl"], Query(description="The format of the file.")] = "tsv",
 ) -> Response:
     """Export the ratings. JSON lines have everything; the table has what counts, for `mtloop select --ratings`."""
-    here, found, _ = await organised(request, campaign)
-    log, _ = await here.campaigns.state(found)
+    here, found, who = await organised(request, campaign)
+    await here.storage.audit.record(Actor(who.name, "api"), "campaign.export", found.name, {"format": format})
+    log = await here.campaigns.log(found)
     text = await asyncio.to_thread(exported, log, format)
     headers = {"content-disposition": f'attachment; filename="{found.name}.{format}"'}
     return Response(text, headers=headers, media_type=MEDIA_TYPES[format])
@@ -226,7 +236,7 @@ async def _best(campaign: str, request: Request, segment: int | None) -> Respons
     here = service(request)
     who = await here.access.participant(request)
     found = await found_campaign(here, campaign)
-    _, state = await here.campaigns.state(found)
+    state = await here.campaigns.state(found)
     if segment is None:
         source = (await read_body(request, SourceBody, here.settings.max_body)).source
         segment = state.plan.sources.index(source) + 1 if source in state.plan.sources else 0

@@ -25,7 +25,7 @@ from mtloop.service.campaigns.models import (
 from mtloop.service.campaigns.tables import campaign_events, campaign_raters, campaigns
 from mtloop.service.database import Database, insert_row, name_exists
 
-EVENTS_PER_QUERY = 2000
+EVENTS_PER_QUERY = 500  # their JSON is read in the event loop: other requests have their turn between two queries
 _CAMPAIGN = (campaigns.c.id, campaigns.c.name, campaigns.c.number, campaigns.c.stopped, campaigns.c.created)
 _RATER = (campaign_raters.c.id, campaign_raters.c.campaign_id, campaign_raters.c.name, campaign_raters.c.created)
 _E = campaign_events.c

@@ -83,7 +83,7 @@ async def _found(here: Service, who: Participant, name: str) -> StoredCampaign |
 async def _progress(here: Service, found: StoredCampaign) -> dict[str, Any]:
     log, state = await here.campaigns.log_and_state(found)
     status = await asyncio.to_thread(status_json, found, state)
-    work = await asyncio.to_thread(work_of, log, state, list(log.raters.values())[:ROWS])
+    work = await asyncio.to_thread(work_of, log, state, list(log.raters.values()))
     return {
         "campaign": campaign_json(found, log.plan),
         "stops": log.plan.stops,

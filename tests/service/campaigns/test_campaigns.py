@@ -248,3 +248,20 @@ def test_stop_renew_delete(organiser: TestClient) -> None:
     assert organiser.delete("/v1/campaigns/menu").status_code == 204
     assert organiser.get("/v1/campaigns/menu").json()["type"] == "urn:mtloop:unknown-campaign"
     assert organiser.get(f"{fresh.url}/next").status_code == 404
+
+
+def test_the_raters_of_a_campaign_come_in_parts(organiser: TestClient) -> None:
+    create(organiser)
+    names = [f"r{number}" for number in range(5)]
+    raters = [add_rater(organiser, name) for name in names]
+    for number, rater in enumerate(raters):
+        for _ in range(number % 3):
+            rater.rate_next("score")
+    listed, after = list[dict[str, Any]](), 0
+    while after is not None:
+        part = organiser.get("/v1/campaigns/menu/raters", params={"after": after, "limit": 2}).json()
+        assert len(part["raters"]) <= 2
+        listed, after = listed + part["raters"], part["next"]
+    assert [(one["name"], one["ratings"]) for one in listed] == list(zip(names, [0, 1, 2, 0, 1], strict=True))
+    assert organiser.get("/v1/campaigns/menu/raters").json() == {"raters": listed, "next": None}
+    assert organiser.get("/v1/campaigns/menu/raters", params={"limit": 0}).status_code == 422

@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 
 from mtloop.selection.campaign_plan import CampaignPlan
 from mtloop.selection.item_selection import ItemSelection
+from mtloop.service.campaigns import campaign_export
 from mtloop.service.campaigns.campaign_bodies import NewCampaignBody
 from mtloop.service.campaigns.campaign_log import CampaignLog
-from mtloop.service.campaigns.models import CampaignGone
+from mtloop.service.campaigns.models import CampaignEvent, CampaignGone
 from mtloop.service.campaigns.store import CampaignStore
 from mtloop.service.http import MAX_VALUES
 
@@ -61,6 +62,45 @@ def test_a_new_campaign_is_validated_outside_the_event_loop(
     body = {"name": "long", "sources": lines, "outputs": {"one": lines, "two": lines}}
     assert organiser.post("/v1/campaigns", json=body).json()["segments"] == len(lines)
     assert places == [False]
+
+
+def test_a_whole_log_is_replayed_outside_the_event_loop(organiser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(organiser)
+    rater = add_rater(organiser, "rita")
+    for _ in range(3):
+        rater.rate_next("score")
+    before = organiser.get("/v1/campaigns/menu/status").json()
+    added, add = list[tuple[bool, int]](), CampaignLog._add
+
+    def noted(log: CampaignLog, event: CampaignEvent) -> None:
+        added.append((is_in_event_loop(), event.number))
+        add(log, event)
+
+    monkeypatch.setattr(CampaignLog, "_add", noted)
+    monkeypatch.setattr("mtloop.service.campaigns.campaign_calls.FEW_EVENTS", 5)
+    organiser.app.state.service.campaigns.forget(1)  # type: ignore[attr-defined]
+    assert organiser.get("/v1/campaigns/menu/status").json() == before
+    assert added == [(False, number) for number in range(1, 7)]
+    rater.rate_next("score")
+    assert added[6:] == [(True, 7), (True, 8)]
+
+
+def test_a_log_that_is_read_in_a_thread_does_not_change(organiser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rating that comes during an export broke it: the log changed while it was read."""
+    create(organiser)
+    rater = add_rater(organiser, "rita")
+    rater.rate_next("score")
+    given = list[CampaignLog]()
+    read = campaign_export.exported
+
+    def noted(log: CampaignLog, form: str) -> str:
+        given.append(log)
+        return read(log, form)
+
+    monkeypatch.setattr("mtloop.service.campaigns.campaign_routes.exported", noted)
+    assert len(organiser.get("/v1/campaigns/menu/export").text.splitlines()) == 2
+    rater.rate_next("score")
+    assert [len(log.answers) for log in given] == [1]
 
 
 def test_the_page_of_a_rater_reads_the_plan_once(organiser: TestClient, calls: list[str]) -> None:
