@@ -13,6 +13,7 @@ from lxml import etree
 
 from mtloop.text.protected.placeholders import find_placeholders
 from mtloop.text.protected.tags import find_tags
+from mtloop.text.protected.word_links import Link
 from mtloop.text.text_unit import Syntax, TextUnit
 
 PLAIN = [
@@ -539,3 +540,43 @@ def test_a_name_with_the_mark_of_a_mnemonic_stays_in_a_label() -> None:
     assert unit.parts == ("Sales and R&D",)
     assert unit.assemble(["Verkauf und F&E"]).text == "Verk&auf und F&E"
     assert TextUnit.of("R&D").mnemonic is None
+
+
+def by_words(source: str, target: str, links: dict[int, int]) -> list[Link]:
+    """Return links by the numbers of target and source words."""
+    ours, theirs = ([found.span() for found in re.finditer(r"\w+", text)] for text in (target, source))
+    return [(*ours[one], *theirs[other]) for one, other in sorted(links.items())]
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "links", "expected"),
+    [
+        (
+            "Click <b>Save</b> to go.",
+            "Klicken Sie auf Speichern zum Gehen.",
+            {0: 0, 2: 1, 3: 1, 4: 2, 5: 3},
+            "Klicken Sie auf <b>Speichern</b> zum Gehen.",
+        ),
+        (
+            "Select <b>Tools</b> and then <b>Options</b>.",
+            "Wählen Sie Werkzeuge und dann die Optionen.",
+            {0: 1, 2: 1, 3: 2, 4: 3, 5: 4, 6: 4},
+            "Wählen Sie <b>Werkzeuge</b> und dann die <b>Optionen</b>.",
+        ),
+        (
+            "Read the <b>English Version</b> now.",
+            "Lesen Sie die englische Version jetzt.",
+            {0: 0, 2: 1, 3: 2, 4: 3, 5: 4},
+            "Lesen Sie die <b>englische Version</b> jetzt.",
+        ),
+        ("To <b>open</b> it.", "Um es zu öffnen.", {0: 0, 1: 2, 2: 1, 3: 1}, "Um es <b>zu öffnen</b>."),
+        ("Press <b>Save</b> now.", "Jetzt speichern drücken.", {0: 2, 1: 1, 2: 0}, "Jetzt <b>speichern</b> drücken."),
+        ("<b>Save</b> it.", "Das Sichern davon.", {0: 0, 1: 0, 2: 1}, "<b>Das Sichern</b> davon."),
+        ("Press <b>New</b>.", "Neu drücken.", {0: 1, 1: 0}, "<b>Neu</b> drücken."),
+    ],
+)
+def test_a_label_takes_no_words_in_front_of_it(
+    source: str, translation: str, links: dict[int, int], expected: str
+) -> None:
+    unit = TextUnit.of(source)
+    assert unit.assemble([translation], lambda text, target: by_words(text, target, links)).text == expected

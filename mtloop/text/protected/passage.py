@@ -127,7 +127,7 @@ class Passage:
         if text == self.text:
             return [Insertion(mark.offset, mark.raw, mark.replaces_space) for mark in self.marks]
         tokens = tokens_with_origins(self.text, text, align)
-        return fill_lines(place_marks(self.marks, tokens, len(self.text), len(text)), text)
+        return fill_lines(place_marks(self.marks, tokens, self.text, text), text)
 
     def _written(self, text: str, insertions: Sequence[Insertion]) -> str:
         parts, position = list[str](), 0

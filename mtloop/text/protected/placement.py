@@ -67,18 +67,16 @@ class _Node:
         return self.end is None or self.end.offset == self.start.offset
 
 
-def place_marks(
-    marks: Sequence[Mark], tokens: Sequence[TargetWord], source_length: int, length: int
-) -> list[Insertion]:
-    """Return where each mark goes in a translation of `length` characters, in the order of the translation."""
-    root = _tree(marks, source_length)
+def place_marks(marks: Sequence[Mark], tokens: Sequence[TargetWord], source: str, target: str) -> list[Insertion]:
+    """Return where each mark goes in a translation, in the order of the translation."""
+    root = _tree(marks, len(source))
     root.range = (0, len(tokens))
-    placer, nodes = _Placer(tokens, source_length), [root]
+    placer, nodes = _Placer(tokens, source, target), [root]
     while nodes:
         node = nodes.pop()
         placer.place_children(node)
         nodes += reversed(node.children)
-    return _ordered(_insertions(root, tokens, length))
+    return _ordered(_insertions(root, tokens, len(target)))
 
 
 def _tree(marks: Sequence[Mark], source_length: int) -> _Node:
@@ -105,8 +103,8 @@ def _tree(marks: Sequence[Mark], source_length: int) -> _Node:
 class _Placer:
     """Gives each pair of tags a range of tokens, and each single mark a boundary between tokens."""
 
-    def __init__(self, tokens: Sequence[TargetWord], source_length: int) -> None:
-        self._tokens, self._source_length = tokens, source_length
+    def __init__(self, tokens: Sequence[TargetWord], source: str, target: str) -> None:
+        self._tokens, self._source, self._target, self._source_length = tokens, source, target, len(source)
         self._known = sorted((token.origin, index) for index, token in enumerate(tokens) if token.origin != UNKNOWN)
         self._crossings = _Crossings(self._known, len(tokens))
         self._costs = [list(accumulate((_cost(token, sure) for token in tokens), initial=0)) for sure in (False, True)]
@@ -119,7 +117,8 @@ class _Placer:
         free = _FreeTokens(*parent.range)
         strangers = self._strangers(parent, wide)
         for child in sorted(wide, key=lambda node: node.start.offset - _end_offset(node)):
-            child.range = self._best_range(child, free) or self._nearest_word(child, strangers, free)
+            found = self._best_range(child, free)
+            child.range = self._label(child, *found) if found else self._nearest_word(child, strangers, free)
             free.take(*child.range)
         least = parent.range[0]
         for child in parent.children:
@@ -142,6 +141,26 @@ class _Placer:
             if total > best:
                 best, chosen = total, (start, end)
         return chosen
+
+    def _label(self, node: _Node, low: int, high: int) -> tuple[int, int]:
+        """Return the range of a label, such as Save in "Click <b>Save</b>", without the words before it: "auf".
+
+        A label begins with a capital letter inside the sentence. A word in front of its translation is left out if it
+        has no capital letter of its own, and a later word with one comes from the same source word.
+        """
+        inside = self._source[node.start.offset : _end_offset(node)].lstrip()
+        if not inside[:1].isupper() or not self._source[: node.start.offset].strip():
+            return low, high
+        labels = {self._tokens[index].origin: index for index in range(low, high) if self._is_capital(index)}
+        for index in range(low, high):
+            origin = self._tokens[index].origin
+            if origin != UNKNOWN and (self._is_capital(index) or labels.get(origin, -1) <= index):
+                return index, high
+        return low, high
+
+    def _is_capital(self, index: int) -> bool:
+        """Whether a token begins with a capital letter that is not the one of the sentence."""
+        return index > 0 and self._target[self._tokens[index].start].isupper()
 
     def _from(self, start: int, end: int) -> list[int]:
         """Return the tokens that come from a part of the source, in their order."""
