@@ -41,9 +41,9 @@ from mtloop.service.problems import (
     ProblemError,
     invalid_request,
 )
-from mtloop.service.project_log.client_store import StoredUpload
+from mtloop.service.project_log.client_store import MAX_MEMORIES, StoredUpload
 from mtloop.service.project_log.correction_store import COUNTED, CorrectionFilter, StoredCorrection
-from mtloop.service.project_log.models import Role, TranslationProject
+from mtloop.service.project_log.models import Role, TooManyMemories, TranslationProject
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.correction_files import ANY_TYPE, EXPORTS, TYPES, exported, read_corrections, upload_file
 from mtloop.service.projects.correction_routes import receive_body
@@ -54,6 +54,7 @@ from mtloop.service.tasks.run_routes import MAX_NUMBER
 AWAITING, PROCESSING, COMPLETED, FAILED, EXPIRED = "awaiting_input", "processing", "completed", "failed", "expired"
 EXPORT = "export"  # the status of a row that is an export; its name is the job of the import
 ADDRESS_SECONDS = 900  # an address for an upload or a download works so long
+FAILED_SECONDS = 86_400  # so long after that a client can ask why an import failed
 PROCESSING_SECONDS = 600  # an import that takes longer after that was interrupted
 ANSWER_SECONDS = 3  # an import that is done sooner is done when the upload is answered
 MAX_DELETED = 1_000
@@ -62,6 +63,12 @@ MAX_ERROR = 500
 PAGE, MAX_PAGE = 50, 100
 LIST_PAGE = MAX_LIST_PAGE = 25
 ROWS_PER_READ = 500
+NO_MORE_UPLOADS = Problem(
+    409,
+    "",
+    "No more memories",
+    f"A project has at most {MAX_MEMORIES:,} memories, imports and exports. Delete a memory, or wait a day.",
+)
 INTERRUPTED = "The server was stopped during the import. Import the file again: nothing is added twice."
 
 router = deepl_router()
@@ -162,15 +169,17 @@ def _part(fields: RequestFields, name: str) -> RequestFields:
 async def _add(
     here: Service, found: AuthorisedProject, name: str, status: str, token: str, numbers: tuple[Any, Any] = (None, None)
 ) -> StoredUpload:
-    """Store an import or export, and forget those that nobody came for."""
-    now = time.time()
-    for one in await here.storage.clients.uploads(found.project.id):
-        if one.status in (AWAITING, EXPORT) and now >= one.expires + ADDRESS_SECONDS:
-            await here.storage.clients.delete_upload(one.job)
+    """Store an import or export, and forget those that nobody came for, and those that failed a day ago."""
+    clients, now = here.storage.clients, time.time()
+    await clients.delete_old_uploads(found.project.id, (AWAITING, EXPORT), now - ADDRESS_SECONDS)
+    await clients.delete_old_uploads(found.project.id, (FAILED, PROCESSING), now - FAILED_SECONDS)
     owner = found.project.id, found.participant.id
     upload = StoredUpload(uuid4().hex, hash_key(token), *owner, name, status, *numbers, "", now + ADDRESS_SECONDS, now)
-    if not await here.storage.clients.add_upload(upload):
-        raise ProblemError(UNKNOWN_PROJECT)
+    try:
+        if not await clients.add_upload(upload):
+            raise ProblemError(UNKNOWN_PROJECT)
+    except TooManyMemories:
+        raise ProblemError(NO_MORE_UPLOADS) from None
     return upload
 
 

@@ -31,7 +31,7 @@ _E: Any = project_events.alias("correction").c
 MEMORY_DOCUMENT = "memory/"  # with the id of a memory: the document of its corrections
 FILE_SECONDS = 86_400  # a translated file is kept so long
 MAX_FILES = 100  # of a project
-MAX_MEMORIES = 1_000  # of a project
+MAX_MEMORIES = 1_000  # of a project; it has at most as many uploads, which are memories of another API
 
 
 @dataclass(frozen=True)
@@ -205,10 +205,16 @@ class ClientStore:
     # Uploads
 
     async def add_upload(self, upload: StoredUpload) -> bool:
-        """Store an upload that is to come. False: the project does not exist any more."""
+        """Store an upload that is to come. False: the project does not exist any more.
+
+        Raise TooManyMemories if it has `MAX_MEMORIES` already.
+        """
+        mine = sa.select(sa.func.count()).where(project_uploads.c.project_id == upload.project_id)
         async with self._database.writing() as connection:
-            if not await keep_project(connection, upload.project_id):
+            if not await lock_project(connection, upload.project_id):
                 return False
+            if (await connection.execute(mine)).scalar_one() >= MAX_MEMORIES:
+                raise TooManyMemories
             await connection.execute(sa.insert(project_uploads), vars(upload))
         return True
 
@@ -232,6 +238,12 @@ class ClientStore:
         mine = in_list(project_uploads.c.project_id)
         query = sa.select(*project_uploads.c).where(mine).order_by(project_uploads.c.created)
         return [StoredUpload(*row) for row in await self._database.rows(query, {"ids": list(project_ids)})]
+
+    async def delete_old_uploads(self, project_id: int, statuses: Sequence[str], expired_before: float) -> None:
+        """Delete the uploads of a project that have one of these statuses and expired before a time."""
+        old = sa.and_(project_uploads.c.project_id == project_id, project_uploads.c.expires < expired_before)
+        async with self._database.writing() as connection:
+            await connection.execute(sa.delete(project_uploads).where(old, project_uploads.c.status.in_(statuses)))
 
     async def delete_upload(self, job: str) -> None:
         async with self._database.writing() as connection:

@@ -15,6 +15,7 @@ from helpers.queries import queries_of
 from mtloop.service import state
 from mtloop.service.accounts.keys import hash_key
 from mtloop.service.compatible import deepl_memories, deepl_protocol
+from mtloop.service.project_log import client_store
 from mtloop.service.project_log.client_store import StoredUpload
 from mtloop.service.projects import project_calls
 from mtloop.service.storage import Storage
@@ -111,6 +112,24 @@ def test_an_import_that_was_interrupted_has_failed(owner: DeeplCalls, monkeypatc
     monkeypatch.setattr(deepl_memories, "PROCESSING_SECONDS", -10_000)
     failed = owner.get(f"{MEMORIES}/jobs/{begun['job_id']}")["results"][0]
     assert (failed["status"], failed["error"]) == ("failed", {"message": deepl_memories.INTERRUPTED})
+
+
+def test_a_project_has_a_limited_number_of_imports_and_exports(
+    owner: DeeplCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_store, "MAX_MEMORIES", 3)
+    id = owner.import_tmx(tmx(*PAIRS))
+    failed = owner.begin_import()
+    owner.client.put(failed["upload_url"], content=b"no XML")
+    assert owner.call("POST", f"{MEMORIES}/{id}/export").status_code == 202
+    body = {"source_file": {"file_name": "a.tmx", "content_length": 1}}
+    for path in (f"{MEMORIES}/import", f"{MEMORIES}/{id}/export"):
+        status, message = owner.refused("POST", path, json=body)
+        assert (status, "at most 1,000 memories" in message) == (400, True)
+    monkeypatch.setattr(deepl_memories, "FAILED_SECONDS", -10_000)  # as if a day were over
+    assert owner.begin_import()["job_id"] != failed["job_id"]
+    assert owner.refused("GET", f"{MEMORIES}/jobs/{failed['job_id']}")[0] == 404
+    assert owner.get(MEMORIES)["total_count"] == 1, "a memory stays until it is deleted"
 
 
 BOMB = b'<!DOCTYPE tmx [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><tmx version="1.4"><body>&b;</body></tmx>'
