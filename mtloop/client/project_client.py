@@ -426,8 +426,14 @@ class Project:
 
     def members(self) -> dict[str, str]:
         """Return the role of each member: translate, confirm or organise."""
-        members = self._of_project("GET", "/members").get("members")
-        return {name: str(role) for name, role in members.items()} if isinstance(members, dict) else {}
+        found, query = dict[str, str](), ""
+        while True:
+            answer = self._of_project("GET", f"/members{query}")
+            members, after = answer.get("members"), answer.get("next")
+            found |= {name: str(role) for name, role in members.items()} if isinstance(members, dict) else {}
+            if not isinstance(after, str) or not members:
+                return found
+            query = f"?after={quote(after, safe='')}"
 
     def set_member(self, participant: str, role: str) -> None:
         """Give a participant a role: translate, confirm (and translate), or organise (everything)."""

@@ -268,6 +268,11 @@ def test_settings_glossary_and_members(server: ServedProjects) -> None:
         assert project.members() == {"ann": "organise"}
         project.set_member("ben", "confirm")
         assert project.members()["ben"] == "confirm"
+        ask = project._of_project
+        with pytest.MonkeyPatch.context() as patch:
+            one = {True: "&limit=1", False: "?limit=1"}
+            patch.setattr(project, "_of_project", lambda method, path: ask(method, path + one["?" in path]))
+            assert project.members() == {"ann": "organise", "ben": "confirm"}
         project.remove_member("ben")
         with pytest.raises(Refused, match="There is no such participant"):
             project.set_member("nobody", "confirm")

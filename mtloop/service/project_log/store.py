@@ -178,12 +178,16 @@ class ProjectStore:
             detail = {"participant": participant, "role": role}
             await record(connection, by, "project.member", project.name, detail)
 
-    async def members(self, project: TranslationProject) -> list[tuple[str, Role]]:
+    async def members(
+        self, project: TranslationProject, after: str = "", limit: int | None = None
+    ) -> list[tuple[str, Role]]:
+        """The members by name, after a name; at most `limit` of them."""
         query = (
             sa.select(participants.c.name, project_members.c.role)
             .join(project_members, project_members.c.participant_id == participants.c.id)
-            .where(project_members.c.project_id == project.id)
+            .where(project_members.c.project_id == project.id, participants.c.name > after)
             .order_by(participants.c.name)
+            .limit(limit)
         )
         return [(row.name, Role(row.role)) for row in await self._database.rows(query)]
 

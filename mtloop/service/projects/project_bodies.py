@@ -258,7 +258,10 @@ class GlossaryBody(BaseModel):
 
 
 class MemberList(BaseModel):
+    """`next` is the value of `after` for the next part; null: this is the last one."""
+
     members: dict[str, Role]
+    next: str | None
 
 
 def project_json(project: TranslationProject, role: Role | None) -> dict[str, Any]:
@@ -275,5 +278,5 @@ def project_json(project: TranslationProject, role: Role | None) -> dict[str, An
     }
 
 
-def member_json(members: list[tuple[str, Role]]) -> dict[str, Any]:
-    return {"members": dict(members)}
+def member_json(members: list[tuple[str, Role]], more: bool) -> dict[str, Any]:
+    return {"members": dict(members), "next": members[-1][0] if more else None}

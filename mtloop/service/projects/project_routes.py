@@ -182,12 +182,18 @@ async def delete_project(project: str, request: Request) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/{project}/members", response_model=MemberList, responses=documented(*OF_PROJECT))
-async def list_members(project: str, request: Request) -> Response:
+@router.get("/{project}/members", response_model=MemberList, responses=documented(*OF_PROJECT, *IN_PARTS))
+async def list_members(
+    project: str,
+    request: Request,
+    after: Annotated[str, Query(max_length=80, description="Members after this name.")] = "",
+    limit: Limit = 500,
+) -> Response:
     """For organisers: who may do what in a project."""
     here = service(request)
     found = await here.project_access.project(request, project, Role.ORGANISE)
-    return json_response(member_json(await here.storage.projects.members(found.project)))
+    members = await here.storage.projects.members(found.project, after.replace("\x00", ""), limit + 1)
+    return json_response(member_json(members[:limit], more=len(members) > limit))
 
 
 @router.put(

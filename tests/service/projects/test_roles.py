@@ -118,3 +118,15 @@ def test_a_role_that_is_taken_away_ends_at_once(ann: TestClient, keys: dict[str,
     assert ann.get("/v1/projects/manual", headers=headers).status_code == 404
     assert ann.get("/v1/projects", headers=headers).json() == {"projects": [], "next": None}
     assert ann.put("/v1/projects/manual/members/with-translate", json={"role": "translate"}).status_code == 204
+
+
+def test_the_members_come_in_parts(ann: TestClient, keys: dict[str, str]) -> None:
+    everybody = ann.get("/v1/projects/manual/members").json()
+    assert list(everybody["members"]) == ["ann", "with-confirm", "with-organise", "with-translate"]
+    assert everybody["next"] is None
+    found, after = dict[str, str](), ""
+    while after is not None:
+        part = ann.get("/v1/projects/manual/members", params={"after": after, "limit": 2}).json()
+        assert len(part["members"]) <= 2
+        found, after = found | part["members"], part["next"]
+    assert found == everybody["members"]
