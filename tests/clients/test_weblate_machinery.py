@@ -172,6 +172,44 @@ print(json.dumps(found))
 """
 )
 
+ENGINE_OF_2026 = """
+import json, sys
+from unittest.mock import MagicMock, patch
+
+for name in ("cairo", "gi", "gi.repository", "tesserocr", "cysignals", "cysignals.alarm"):
+    sys.modules[name] = MagicMock()
+import django
+from django.conf import settings
+from weblate import settings_example
+
+own = {name: getattr(settings_example, name) for name in dir(settings_example) if name.isupper()}
+own |= {"SITE_DOMAIN": "localhost", "LOGGING": {}}
+own |= {"CACHES": {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}}
+own |= {"DATABASES": {"default": {"ENGINE": "django.db.backends.dummy"}}}
+settings.configure(**own)
+django.setup()
+
+from weblate.machinery.openai import OpenAITranslation
+
+url, key, *texts = sys.argv[1:]
+patch("weblate.machinery.llm.Language.objects.fuzzy_get_strict", new=lambda *_, **__: None).start()
+chat = {"model": "custom", "custom_model": "manual", "persona": "You breed squirrels", "style": "Use short words"}
+chat |= {"language_instructions": {"de": "Use informal language"}}
+engine = OpenAITranslation({"key": key, "base_url": f"{url}/openai/v1"} | chat)
+
+
+def ask(target, *texts):
+    found = engine.download_multiple_translations("en", target, [(text, None) for text in texts])
+    return [one["text"] for text in texts for one in found[text]]
+
+
+seen = {"texts": ask("de", *texts)}
+try:
+    ask("fr", texts[0])
+except Exception as error:
+    seen["pair"] = str(error)
+print(json.dumps(seen))
+"""
 PROMPTS = """
 import ast, json, re, sys, sysconfig
 from pathlib import Path
@@ -247,7 +285,7 @@ def test_glossaries(server: ServedProjects) -> None:
 
 def test_the_prompts_of_the_releases_of_2026(server: ServedProjects) -> None:
     """They come out of the package. The rest of the request is written as its source code makes it."""
-    prompts = run_client("weblate-2026", PROMPTS)
+    prompts = run_client("weblate-2026-prompts", PROMPTS)
     text = {"type": "text", "text": "Send "}
     placeholder = {"type": "placeholder", "id": "@@PH5@@", "kind": "grammar", "text": "", "translatable": False}
     strings = [
@@ -262,6 +300,15 @@ def test_the_prompts_of_the_releases_of_2026(server: ServedProjects) -> None:
         assert [len(found), found[1].count("@@PH5@@")] == [2, 1]
     assert answers["evaluate"].status_code == 400
     assert "only the prompts of Weblate" in answers["evaluate"].json()["error"]["message"]
+
+
+def test_the_engine_of_the_releases_of_2026(server: ServedProjects) -> None:
+    """It runs on Python 3.12 and later only. It has no units here, since they need a database."""
+    texts = [OTHER, "Send @@PH5@@ files to @@PH15@@.", "@@PH0@@Open@@PH7@@ it now.", OTHER.replace("no", "much")]
+    seen = run_client("weblate-2026", ENGINE_OF_2026, server.url, server.key, *texts)
+    with Project(f"{server.url}/manual", server.key) as project:
+        assert seen["texts"] == [str(project.translate(text)) for text in texts]
+    assert "en-fr is not supported" in seen["pair"]
 
 
 def _complete(server: ServedProjects, prompt: str, asked: dict[str, Any]) -> httpx2.Response:
