@@ -45,10 +45,11 @@ class Storage:
         """Bring the schema up to date."""
         await self.database.migrate()
 
-    async def participant_list(self) -> list[dict[str, Any]]:
-        """Every participant with the numbers of valid keys and of runs."""
+    async def participant_list(self, skipped: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        """The participants by name, with the numbers of valid keys and of runs."""
         runs = await self.tasks.run_counts()
-        return [one | {"runs": runs.get(one["id"], 0)} for one in await self.accounts.participant_list()]
+        found = await self.accounts.participant_list(skipped, limit)
+        return [one | {"runs": runs.get(one["id"], 0)} for one in found]
 
     async def close(self) -> None:
         await self.database.close()

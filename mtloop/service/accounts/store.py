@@ -91,14 +91,18 @@ class AccountStore:
         row = await self._database.row(sa.select(*columns).where(participants.c.id == participant_id))
         return None if row is None else Participant(*row)
 
-    async def participant_list(self) -> list[dict[str, Any]]:
-        """Every participant with the number of valid keys, and the time when the last of them expires."""
+    async def participant_list(self, skipped: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        """The participants by name, each with the number of valid keys, and the time when the last of them expires.
+
+        `skipped` of them come before; at most `limit` are returned.
+        """
         valid = sa.and_(keys.c.participant_id == participants.c.id, keys.c.revoked.is_(None))
         unexpired = sa.and_(valid, _unexpired(time.time()))
         never = sa.select(keys.c.hash).where(valid, keys.c.expires.is_(None)).exists()
         last = sa.select(sa.func.max(keys.c.expires)).where(valid, ~never).scalar_subquery()
         count = sa.select(sa.func.count()).select_from(keys).where(unexpired).scalar_subquery()
         query = sa.select(participants, count.label("keys"), last.label("expires")).order_by(participants.c.name)
+        query = query.offset(skipped).limit(limit)
         return [dict(row._mapping) for row in await self._database.rows(query)]
 
     async def key_list(self, name: str | None = None) -> list[dict[str, Any]]:

@@ -210,7 +210,7 @@ async def _board(here: Service, task: SharedTask, who: Participant | None, reque
 
 async def _activity(here: Service, request: Request) -> dict[str, Any]:
     skipped = _number(request, "participants")
-    people = (await here.storage.participant_list())[skipped : skipped + ROWS + 1]
+    people = await here.storage.participant_list(skipped, ROWS + 1)
     tasks = await here.storage.tasks.activity(await _task_after(here, request), ROWS + 1)
     return {
         "tasks": tasks[:ROWS],

@@ -11,6 +11,7 @@ from helpers.shared_task import TaskServer, pending, start, submit, translate_al
 from starlette.testclient import TestClient
 
 from mtloop.client import Client
+from mtloop.service.storage import Storage
 
 
 def in_parts(client: TestClient, path: str, name: str) -> list[list[Any]]:
@@ -106,7 +107,12 @@ def test_curves_and_the_page_of_a_run_show_some_passes(lite: TaskServer) -> None
         path = f"/runs/{run}"
         while path:
             page = client.get(path).text
-            shown.append([int(number) for number in re.findall(r'<th scope="row" class="number">(\d+)</th>', page)])
+            shown.append(
+                [
+                    int(number)
+                    for number in re.findall(r'<th scope="row" data-label="Pass" class="number">(\d+)</th>', page)
+                ]
+            )
             earlier = re.search(r'href="([^"]*)">Earlier passes', page)
             path = earlier[1] if earlier else ""
         assert shown == [list(range(47, 67)), list(range(27, 47)), list(range(7, 27)), list(range(1, 21))]
@@ -142,3 +148,16 @@ def test_pages_show_a_hundred_rows(lite: TaskServer, monkeypatch: pytest.MonkeyP
         assert client.get("/tasks/t0?after=2").text.count("mine") == 1
         assert client.get("/tasks/t0/board?after=2").text.count("mine") == 1
         assert client.get("/organiser").text.count("mine") == 2
+
+
+@both_databases
+def test_a_part_of_the_participants_is_read(task_server: TaskServer) -> None:
+    """The page of organisers read all of them for each part."""
+    for name in ("cleo", "ann", "ben"):
+        task_server.participant(name)
+
+    async def names(storage: Storage) -> list[list[str]]:
+        parts = [await storage.participant_list(skipped, limit) for skipped, limit in ((0, None), (0, 2), (2, 2))]
+        return [[one["name"] for one in part] for part in parts]
+
+    assert task_server.with_storage(names) == [["ann", "ben", "cleo"], ["ann", "ben"], ["cleo"]]
