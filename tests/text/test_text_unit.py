@@ -580,3 +580,12 @@ def test_a_label_takes_no_words_in_front_of_it(
 ) -> None:
     unit = TextUnit.of(source)
     assert unit.assemble([translation], lambda text, target: by_words(text, target, links)).text == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["Yes\u202f<b> No</b>", "One:\t&nbsp;50 files", "Open ~View and E&xit", "One\u00a0 \u00a0two \u00a0\nthree"],
+)
+def test_what_is_not_changed_comes_back_as_it_was(source: str) -> None:
+    unit = TextUnit.of(source)
+    assert unit.assemble(unit.parts).text == source

@@ -174,7 +174,7 @@ class _Building:
                 raw = self._as_written(found[0])
                 self._add_mark(raw, replaces_space=True, separates=found["hard"] is not None)
                 self._add(" ")
-            position = found.end()
+            position = self._extend_placeholder(text, found.end())
         self._add(text[position:])
 
     def _add_space(self, text: str) -> None:
@@ -215,17 +215,17 @@ class _Building:
         """The last character."""
         return self.pieces[-1][-1] if self.pieces else ""
 
-    def _extend_placeholder(self, text: str) -> int:
-        """Add digits at the start of a text to the placeholder before them; return their number.
+    def _extend_placeholder(self, text: str, position: int = 0) -> int:
+        """Add digits at a position of a text to the placeholder before them; return the position after them.
 
         After a stand-in they would change its number. After a per cent sign and a tag, they would become a stand-in.
         """
-        digits = _DIGITS.match(text)
+        digits = _DIGITS.match(text, position)
         if digits and self._last == "%":
             self._add_placeholder(digits[0])
             return digits.end()
         if digits is None or not _PRIVATE.match(self._last) or self._ends_with_mark():
-            return 0
+            return position
         self.placeholders[-1] += digits[0]
         return digits.end()
 

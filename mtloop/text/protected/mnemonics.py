@@ -56,12 +56,11 @@ def take_mnemonic(text: str, *, is_sure: bool = False) -> tuple[str, Mnemonic | 
     longer = 1 + is_sure  # a translation may have twice the words
     if len(text) > longer * _MAX_LENGTH or len(text.split()) > longer * _MAX_WORDS or "\n" in text:
         return text, None
-    for pattern in _PATTERNS.values():
-        marks = _found(text, pattern, is_sure)
-        if len(marks) == 1:
-            found = marks[0]
-            return text[: found.start()] + text[found.end() :], Mnemonic(found[0], text[found.end()])
-    return text, None
+    marks = [found for pattern in _PATTERNS.values() for found in _found(text, pattern, is_sure)]
+    if len(marks) != 1:
+        return text, None
+    (found,) = marks
+    return text[: found.start()] + text[found.end() :], Mnemonic(found[0], text[found.end()])
 
 
 def is_marked_word(left: str, mark: str, word: str) -> bool:

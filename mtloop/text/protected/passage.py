@@ -131,11 +131,13 @@ class Passage:
 
     def _written(self, text: str, insertions: Sequence[Insertion]) -> str:
         parts, position = list[str](), 0
-        for one in insertions:
+        for number, one in enumerate(insertions):
             parts += [self.written(text[position : one.offset]), one.raw]
             position = max(position, one.offset)
             eaten = f" {FIXED_CHARACTERS}" if FIXED_SPACE.search(one.raw) else " "
-            while one.replaces_space and position < len(text) and text[position] in eaten:
+            later = insertions[number + 1].offset if number + 1 < len(insertions) else len(text)
+            limit = later if later > one.offset else len(text)
+            while one.replaces_space and position < limit and text[position] in eaten:
                 position += 1
         return "".join([*parts, self.written(text[position:])])
 
