@@ -31,6 +31,7 @@ from mtloop.core.trace import Event, Header, Retract, Trace, TraceWriter, read_h
 from mtloop.core.types import JSON, PostEdit, Proposal, SimilarCorrection, Step
 from mtloop.data.formats.filling import FileUnit
 from mtloop.text.files import format_suffix
+from mtloop.text.protected.format_strings import fit_formats
 from mtloop.translation.answers import Correction
 from mtloop.translation.file_plan import FilePlan
 from mtloop.translation.fill_files import MAX_LESSONS, EngineChoice, learns, open_memories
@@ -173,7 +174,8 @@ class WorkSession:
     @cached_property
     def proposal(self) -> Proposal:
         """What the engine suggests for the present unit."""
-        return self._learner.propose(segment_of(self.unit))
+        proposal = self._learner.propose(segment_of(self.unit))
+        return replace(proposal, text=fit_formats(self.unit.source, proposal.text, self.unit.context.get("flags", ())))
 
     @property
     def text(self) -> str:

@@ -506,3 +506,13 @@ def test_similar_confirmations_are_shown_as_the_user_wrote_them(path: Path) -> N
         ("%(n)s product in the <b>cart</b>", "%(n)s Produkt im <b>Wagen</b>")
     ]
     assert "%1" not in because
+
+
+def test_what_a_program_formats_is_suggested_and_checked_as_its_flag_says(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    message = '\n#, c-format\nmsgid "5 %% of %d"\nmsgstr ""\n'
+    (path := tmp_path / "de.po").write_text(po(message))
+    with work(path) as session:
+        assert session.check("%d von 5 %")[0].name == "format"
+        assert session.check("5 %% von %d") == ()
+        assert [one.name for one in session.check(session.text)].count("format") == 0
