@@ -31,5 +31,5 @@ async def metrics(request: Request) -> Response:
     here = service(request)
     if not here.settings.open_metrics:
         await here.access.organiser(request)
-    text = here.metrics.text(await here.storage.tasks.activity())
+    text = here.metrics.text(await here.storage.tasks.activity(), await here.engines.figures())
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

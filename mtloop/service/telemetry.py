@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from mtloop.core.locks import locked, try_lock
 
@@ -25,6 +27,16 @@ FOLDER = "mtloop-metrics-"
 OWNER = "owner.lock"  # locked by the process that the folder belongs to
 NEW_SECONDS = 60  # a folder may be this old before its lock counts: a service that starts has not locked it yet
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+
+ENGINE_METRICS: dict[str, tuple[type[GaugeMetricFamily] | type[CounterMetricFamily], str]] = {
+    "projects": (GaugeMetricFamily, "Projects in memory."),
+    "snapshots": (GaugeMetricFamily, "Snapshots in the cache."),
+    "snapshot_bytes": (GaugeMetricFamily, "Bytes of the snapshots in the cache."),
+    "lessons": (CounterMetricFamily, "Lessons learned, those of rebuilt projects included."),
+    "lesson_seconds": (CounterMetricFamily, "Seconds spent on lessons."),
+    "loads": (CounterMetricFamily, "Projects loaded from a snapshot or begun."),
+    "rebuilds": (CounterMetricFamily, "Projects rebuilt after an undo, a new method or a large import."),
+}
 
 
 class ServiceMetrics:
@@ -48,13 +60,15 @@ class ServiceMetrics:
         labelled[0].inc()
         labelled[1].observe(seconds)
 
-    def text(self, tasks: list[dict[str, Any]]) -> bytes:
-        """The metrics in Prometheus' text format, with the activity of each task from the database."""
+    def text(self, tasks: list[dict[str, Any]], engines: Mapping[int, Mapping[str, float]]) -> bytes:
+        """The metrics in Prometheus' text format: with the activity of each task, and the figures of each engine."""
         registry = self._registry
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             registry = CollectorRegistry()
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return bytes(generate_latest(registry)) + bytes(generate_latest(_task_metrics(tasks)))
+        return (
+            bytes(generate_latest(registry)) + bytes(generate_latest(_task_metrics(tasks))) + _engine_metrics(engines)
+        )
 
 
 def _task_metrics(tasks: list[dict[str, Any]]) -> CollectorRegistry:
@@ -68,6 +82,26 @@ def _task_metrics(tasks: list[dict[str, Any]]) -> CollectorRegistry:
         for name, gauge in found.items():
             gauge.labels(task["name"]).set(task[name])
     return registry
+
+
+class _EngineCollector(Collector):
+    """The figures of engines, which count themselves."""
+
+    def __init__(self, engines: Mapping[int, Mapping[str, float]]) -> None:
+        self._engines = engines
+
+    def collect(self) -> Iterator[Metric]:
+        for name, (family, text) in ENGINE_METRICS.items():
+            metric = family(f"mtloop_engine_{name}", text, labels=["engine"])
+            for index, figures in self._engines.items():
+                metric.add_metric([str(index)], figures[name])
+            yield metric
+
+
+def _engine_metrics(engines: Mapping[int, Mapping[str, float]]) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(_EngineCollector(engines))
+    return bytes(generate_latest(registry))
 
 
 @contextmanager

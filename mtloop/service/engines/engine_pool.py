@@ -48,6 +48,7 @@ ATTEMPTS = 3  # an engine may be killed before a call and during it
 START_SECONDS = 60.0
 CALL_SECONDS = 300.0
 FORGET_SECONDS = 10.0
+FIGURES_SECONDS = 2.0
 POLL_SECONDS = 0.05
 _PACKAGES = str(Path(__file__).parents[3])  # the folder of mtloop, which may run without being installed
 _START = f"import sys; sys.path.append({_PACKAGES!r}); from mtloop.service.engines.engine_server import main; main()"
@@ -174,6 +175,16 @@ class EnginePool:
             async with asyncio.timeout(FORGET_SECONDS):
                 connection = await self._running(project_id % self._settings.engines)
                 await connection.call({"call": "forget", "project": project_id})
+
+    async def figures(self) -> dict[int, dict[str, float]]:
+        """What each engine counts. An engine that does not run, or does not answer soon, is left out."""
+        found = dict[int, dict[str, float]]()
+        for index in range(self._settings.engines):
+            with suppress(EngineGone, OSError, TimeoutError):
+                async with asyncio.timeout(FIGURES_SECONDS):
+                    connection = await self._running(index)
+                    found[index] = (await connection.call({"call": "figures"}))["result"]
+        return found
 
     async def _running(self, index: int) -> EngineConnection:
         """The connection to an engine. Raise OSError if none runs."""

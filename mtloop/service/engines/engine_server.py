@@ -71,6 +71,8 @@ class CallHandler:
     async def _call(self, message: dict[str, Any]) -> Any:
         if message["call"] == "forget":
             return self._projects.forget(message["project"])
+        if message["call"] == "figures":
+            return self._projects.figures()
         if message["call"] == "check":
             return await self._projects.check(Configured(**message["configured"]))
         if message["call"] == "progress":

@@ -12,7 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -29,6 +29,7 @@ from mtloop.service.engines.answers_of_learners import (
     translate_piece,
 )
 from mtloop.service.engines.base_models import BaseModels, LearnerMaker
+from mtloop.service.engines.engine_figures import EngineFigures
 from mtloop.service.engines.learner_state import (
     SNAPSHOT_EVERY,
     LearnerState,
@@ -67,6 +68,7 @@ class SharedByProjects:
     cache: SnapshotCache
     threads: ThreadPoolExecutor
     background: ThreadPoolExecutor  # for learners that are rebuilt: calls must not wait for them
+    figures: EngineFigures = field(default_factory=EngineFigures)
 
 
 @dataclass
@@ -323,6 +325,7 @@ class HostedProject:
         state = await self._in_thread(maker, LearnerState.new, maker.make, log)
         state.failing = self._failing
         await self._in_thread(maker, state.restore, log, snapshots)
+        self._shared.figures.count_load()
         return Host(maker, snapshots, state)
 
     async def _learn_missing(self, host: Host, until: int | None) -> None:
@@ -345,11 +348,14 @@ class HostedProject:
         log = self._log.frozen()
 
         def work() -> None:
+            started = monotonic()
             try:
                 self._note(host, lesson.number, host.state.learn(lesson, host.snapshots, log, learn))
             except (LessonFailed, LessonInterrupted) as error:
                 self._drop(host, lesson, error)
                 raise
+            finally:
+                self._shared.figures.count_lesson(monotonic() - started)
 
         await self._in_thread(host.maker, work, threads=threads)
 
@@ -404,6 +410,7 @@ class HostedProject:
             host.number, self._host = number, host
         finally:
             self._building = None
+        self._shared.figures.count_rebuild()
         seconds = round(monotonic() - started, 3)
         LOGGER.info("project rebuilt", extra={"fields": {"project": self._id, "seconds": seconds}})
 

@@ -59,6 +59,19 @@ class HostedProjects:
         found = self._projects.get(project_id)
         return None if found is None else found.known_lessons(first, last)
 
+    def figures(self) -> dict[str, float]:
+        """What is in memory now, and what was done since the start of the engine."""
+        done = self._shared.figures
+        return {
+            "projects": len(self),
+            "snapshots": len(self._shared.cache),
+            "snapshot_bytes": self._shared.cache.bytes_,
+            "lessons": done.lessons,
+            "lesson_seconds": round(done.lesson_seconds, 3),
+            "loads": done.loads,
+            "rebuilds": done.rebuilds,
+        }
+
     def forget(self, project_id: int) -> None:
         """Drop a project that was deleted, and end what it does in the background."""
         self._shared.cache.remove(project_id)

@@ -763,3 +763,20 @@ def test_a_proof_shows_similar_sources_whose_translation_changed(tmp_path: Path,
         assert changed[0] == changed[2] == []
 
     run_engine(tmp_path, work)
+
+
+def test_an_engine_counts_what_it_does(tmp_path: Path, model: str) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        projects, one = HostedProjects(shared, 1), await created(storage, model)
+        await append_events(storage, one, [Confirmed(*pair) for pair in PAIRS[:3]])
+        async with projects.use(one) as project:
+            await project.learn(4, proof=False)
+            await append_events(storage, one, [Undone(2)])
+            await project.save(5)
+        found = projects.figures()
+        assert found["lesson_seconds"] > 0
+        assert found["snapshot_bytes"] == shared.cache.bytes_ > 0
+        counts = {name: found[name] for name in ("projects", "snapshots", "lessons", "loads", "rebuilds")}
+        assert counts == {"projects": 1, "snapshots": 1, "lessons": 5, "loads": 2, "rebuilds": 1}
+
+    run_engine(tmp_path, work, cache_bytes=1 << 24)

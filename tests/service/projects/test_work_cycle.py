@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
+from helpers.shared_task import TaskServer
 from helpers.tiny_marian import demo_pairs
 from starlette.testclient import TestClient
+
+from mtloop.service import Settings
 
 PAIRS = list(demo_pairs())
 
@@ -49,3 +53,15 @@ def wait_until(done: Any) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("nothing happened within ten seconds")
+
+
+def test_metrics_have_the_figures_of_engines(tmp_path: Path, tiny_model: str) -> None:
+    """Only an engine that runs has some: asking for them starts none."""
+    home = TaskServer(Settings(folder=tmp_path / "data", models=tiny_model, engine_linger=1), tmp_path)
+    with home.serve(home.participant("olga", organiser=True)) as olga:
+        assert 'mtloop_engine_lessons_total{engine="0"}' not in olga.get("/metrics").text
+        post(olga, "", 201, name="measured")
+        post(olga, "/measured/confirm", source=PAIRS[0][0], translation=PAIRS[0][1])
+        text = olga.get("/metrics").text
+    assert 'mtloop_engine_lessons_total{engine="0"} ' in text
+    assert 'mtloop_engine_snapshot_bytes{engine="0"} ' in text
