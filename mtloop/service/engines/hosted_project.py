@@ -38,7 +38,7 @@ from mtloop.service.engines.learner_state import (
     learn_lesson,
 )
 from mtloop.service.engines.snapshots import DatabaseSnapshots, SnapshotCache
-from mtloop.service.engines.translation_turns import Turn, join_answers, turns_of
+from mtloop.service.engines.translation_turns import EngineTurn, join_answers, turns_of
 from mtloop.service.project_log.event_log import Confirmed, EventLog, LoggedLesson
 from mtloop.service.project_log.models import ProjectGone
 from mtloop.service.project_log.store import ProjectStore
@@ -118,7 +118,7 @@ class HostedProject:
         translations = join_answers(turns, answers, call.candidates)
         return {"translations": translations, "state": state, "rebuilding": rebuilding}
 
-    async def _translate_turn(self, host: Host, turn: Turn) -> list[dict[str, Any]]:
+    async def _translate_turn(self, host: Host, turn: EngineTurn) -> list[dict[str, Any]]:
         learner, numbers = host.learner, host.state.corrections
         visible = self._corrections_of(host, turn.call.documents)
         if turn.piece is not None:

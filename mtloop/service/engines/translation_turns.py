@@ -18,7 +18,7 @@ MAX_WHOLE = 10_000  # characters of what cannot be cut
 
 
 @dataclass(frozen=True)
-class Turn:
+class EngineTurn:
     """Texts to translate in one turn, or with `piece` a piece of the only text. `goes_on`: an earlier turn began it."""
 
     call: TranslationCall
@@ -26,11 +26,11 @@ class Turn:
     goes_on: bool = False
 
 
-def turns_of(learner: Learner, call: TranslationCall) -> list[Turn]:
+def turns_of(learner: Learner, call: TranslationCall) -> list[EngineTurn]:
     """The turns of a call. Raise InputError if a text is too long for one and cannot be cut."""
     most = max(TURN_CHARACTERS // call.candidates, LEAST_CHARACTERS)
     if sum(map(len, call.texts)) <= most:
-        return [Turn(call)]
+        return [EngineTurn(call)]
     parts = [replace(call, texts=texts, explains=len(call.texts) == 1) for texts in _batches(call, most)]
     return [turn for part in parts for turn in _turns(learner, part, most)]
 
@@ -40,17 +40,17 @@ def _batches(call: TranslationCall, most: int) -> Iterator[list[str]]:
     return text_batches(call.texts, len(call.texts), most)
 
 
-def _turns(learner: Learner, call: TranslationCall, most: int) -> Iterator[Turn]:
+def _turns(learner: Learner, call: TranslationCall, most: int) -> Iterator[EngineTurn]:
     text = call.texts[0]
     if sum(map(len, call.texts)) <= most or (isinstance(learner, ProposesUnits) and learner.is_repeated(text)):
-        yield Turn(call)
+        yield EngineTurn(call)
     elif not _can_be_cut(learner, call):
         _check_whole("text", len(text))
-        yield Turn(call)
+        yield EngineTurn(call)
     else:
         for number, piece in enumerate(TextUnit.of(text, call.syntax).pieces(most)):
             _check_whole("text: a sentence with placeholders or tags, or a message", sum(map(len, piece.parts)))
-            yield Turn(call, piece, goes_on=number > 0)
+            yield EngineTurn(call, piece, goes_on=number > 0)
 
 
 def _can_be_cut(learner: Learner, call: TranslationCall) -> bool:
@@ -65,7 +65,9 @@ def _check_whole(what: str, characters: int) -> None:
         raise InputError(f"{what} has {characters:,} characters; at most {MAX_WHOLE:,} can be translated at once")
 
 
-def join_answers(turns: Sequence[Turn], answers: Sequence[Sequence[dict[str, Any]]], most: int) -> list[dict[str, Any]]:
+def join_answers(
+    turns: Sequence[EngineTurn], answers: Sequence[Sequence[dict[str, Any]]], most: int
+) -> list[dict[str, Any]]:
     """The answers to the texts of a call, from those of its turns; each with at most `most` candidates."""
     found = list[dict[str, Any]]()
     for turn, part in zip(turns, answers, strict=True):
