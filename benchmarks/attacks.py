@@ -6,12 +6,14 @@
 
 The script starts real servers on 127.0.0.1, with SQLite in a temporary folder, and attacks them over real sockets. The
 title of an attack has the size that is run. The numbers "before" are those of the version that was attacked first, at
-the sizes of --full. "now" is measured. Linux only: memory is read from /proc.
+the sizes of --full; in the rows 8b, 8c, form, fields, campaign and bodies they are those of the version before these
+rows were added. "now" is measured. Linux only: memory is read from /proc.
 
-Most attacks run without a limit on requests, so that the limit does not hide what they look for. The guesses of row 8
-and the passes of row 3b run with the limits that a server has by default. What a time depends on is asserted by
-tests: test_connections.py (memory), test_equal_work.py (held-out sentences), test_metering.py (guesses, the clock),
-test_readiness.py (also a PostgreSQL that only reads), all in tests/service.
+Most attacks run without a limit on requests, so that the limit does not hide what they look for. The guesses of rows 8,
+8b and 8c, the bodies and the passes of row 3b run with the limits that a server has by default. What a time depends on
+is asserted by tests: test_connections.py (memory), test_equal_work.py (held-out sentences), test_metering.py (guesses,
+the clock), test_link_limits.py (raters), test_body_budget.py and test_long_bodies.py (bodies), test_long_work.py
+(campaigns), test_readiness.py (also a PostgreSQL that only reads), all in tests/service.
 """
 
 from __future__ import annotations
@@ -83,11 +85,23 @@ class Sizes:
     entries: int = 100_000
     variants: int = 5_000
     mutations: int = 100
+    form_bytes: int = 4_000_000
+    fields: int = 300_000
+    keyless_bodies: int = 30
+    segments: int = 5_000
     timing: tuple[str, ...] = ("--others", "100", "--blocks", "8", "--passes", "2", "--repeats", "3")
 
 
-SMALL = Sizes(2_000, 1, 500, 8, 60, 480, 60, 2, 12, 20_000, 1_000, 1_100, 6, ("--small",))
-FULL = Sizes(16_000_000, 512, 200_000, 40, 1_200, 32_000, 300_000, 200, 200, 40_000_000, 300_000, 20_000, 750, ())
+SMALL = Sizes(
+    *(2_000, 1, 500, 8, 60, 480, 60, 2, 12, 20_000, 1_000, 1_100, 6),
+    *(100_000, 1_000, 4, 100),
+    timing=("--small",),
+)
+FULL = Sizes(
+    *(16_000_000, 512, 200_000, 40, 1_200, 32_000, 300_000, 200, 200, 40_000_000, 300_000, 20_000, 750),
+    *(4_000_000, 300_000, 90, 20_000),
+    timing=(),
+)
 
 
 class Connection:
@@ -460,9 +474,85 @@ def guesses(server: Server, sizes: Sizes) -> str:
     for name, with_key, *request in kinds:
         with serving(**LIMITED) as fresh:
             me = fresh.connect(fresh.key if with_key else "")
-            count = sum(me.request(*request)[0] != 429 for _ in range(each))  # type: ignore[arg-type]
+            count = sum(me.request(*request)[0] != 429 for _ in range(each))
             accepted.append(f"{name} {count}")
     return f"accepted of {each:,} each: {', '.join(accepted)}"
+
+
+def guesses_in_bodies(server: Server, sizes: Sizes) -> str:
+    """Send keys in bodies, and what is refused before a key is read: how much of it is not refused as too many?"""
+    long_form = "key=" + "x" * 5_000
+    kinds: list[tuple[str, str, str, str | None, dict[str, str]]] = [
+        ("DeepL", "POST", "/v2/translate", "auth_key=wrong&text=a&target_lang=DE", FORM),
+        ("LibreTranslate", "POST", "/detect", '{"api_key": "wrong", "q": "a"}', JSON),
+        ("ModernMT", "GET", "/modernmt/translate?q=a&target=de", None, {}),
+        ("unknown", "POST", "/v2/nothing", None, {}),
+        ("OPTIONS", "OPTIONS", "/v2/translate", None, {}),
+        ("long sign-ins", "POST", "/login", long_form, FORM),
+    ]
+    each, accepted = sizes.guesses // len(kinds), []
+    for name, *request in kinds:
+        with serving(**LIMITED) as fresh:
+            me = fresh.connect("")
+            accepted.append(f"{name} {sum(me.request(*request)[0] != 429 for _ in range(each))}")  # type: ignore[arg-type]
+    return f"accepted of {each:,} each: {', '.join(accepted)}"
+
+
+def long_form(server: Server, sizes: Sizes) -> str:
+    """Send a form of escapes, which take long to read, without a key."""
+    with Bystander(server) as other:
+        status, _ = server.connect("").request("POST", "/translate", "q=" + "%61" * (sizes.form_bytes // 3), FORM)
+    return f"answer {status}, {other.longest}"
+
+
+def unknown_fields(server: Server, sizes: Sizes) -> str:
+    body = "{" + ",".join(f'"a{number}":0' for number in range(sizes.fields)) + "}"
+    with Bystander(server) as other:
+        status, _ = server.connect(server.organiser, timeout=120).request("POST", "/v1/campaigns", body)
+    return f"answer {status}, {other.longest}"
+
+
+def campaign_texts(server: Server, sizes: Sizes) -> str:
+    lines = [f"Open drawer number {number} of the cabinet." for number in range(sizes.segments)]
+    outputs = {f"system{number}": lines for number in range(20)}
+    body = json.dumps({"name": "large", "sources": lines, "outputs": outputs})
+    with Bystander(server) as other:
+        status, _ = server.connect(server.organiser, timeout=120).request("POST", "/v1/campaigns", body)
+    return f"answer {status}, {other.longest}"
+
+
+def keyless_bodies(server: Server, sizes: Sizes) -> str:
+    """Send large bodies at the same time without a key, all but their last bytes: what memory do they take?"""
+    size = 4_000_000
+    head = b"POST /translate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    with serving(**LIMITED) as fresh, ExitStack() as opened:
+        fresh.reset_peak()
+        before, refused = fresh.peak(), 0
+        address = ("127.0.0.1", fresh.port)
+        found = [
+            opened.enter_context(socket.create_connection(address, timeout=5)) for _ in range(sizes.keyless_bodies)
+        ]
+        for connection in found:
+            with suppress(OSError):
+                connection.sendall(head % size + b" " * (size - 10))
+        time.sleep(1)
+        for connection in found:
+            connection.settimeout(0.05)
+            with suppress(OSError):
+                refused += connection.recv(64).startswith(b"HTTP/1.1 429")
+        return f"{fresh.peak() - before} MB more, {refused} of {len(found)} answered with 429"
+
+
+def shared_address(server: Server, sizes: Sizes) -> str:
+    """Guess links until the address is refused; then use a right one from the same address."""
+    body = {"name": "shared", "sources": SOURCES, "outputs": {"one": SOURCES, "two": REFERENCES}}
+    with serving(**LIMITED) as fresh:
+        fresh.connect(fresh.organiser).json("POST", "/v1/campaigns", body)
+        link = fresh.connect(fresh.organiser).json("POST", "/v1/campaigns/shared/raters", {"name": "rater"})["link"]
+        me = fresh.connect("")
+        guessed = [me.request("GET", "/v1/rating/" + "0" * 32)[0] for _ in range(200)]
+        status, _ = me.request("GET", link.replace("/rate/", "/v1/rating/") + "/next")
+    return f"{guessed.count(404)} of {len(guessed)} guesses accepted, the link: answer {status}"
 
 
 def many_passes(server: Server, sizes: Sizes) -> str:
@@ -821,6 +911,8 @@ ATTACKS = [
     Attack("7a", "{sizes.connections:,} half-open connections", "1,200 of 1,200 stay", half_open),
     Attack("7b", "300 idle ones and 256 descriptors", "no answer, not logged", few_descriptors),
     Attack("8", "{sizes.guesses:,} guesses, default limits", "32,000 of 32,000 accepted", guesses),
+    Attack("8b", "as many where the key is in the body", "unknown, OPTIONS, sign-ins: all", guesses_in_bodies),
+    Attack("8c", "a rater behind a refused address", "the link: answer 429", shared_address),
     Attack("9", "{sizes.stored_passes:,} passes: curves and page", "300,000: 23 and 59 MB, 6,100 ms", many_passes),
     Attack("10a", "a held lock", "ready, others wait 30 s", held_lock),
     Attack("10b", "a database that can only be read", "ready", read_only),
@@ -829,6 +921,12 @@ ATTACKS = [
     Attack("dots", "10,000 dots on a bleu task, {dots} times", "another's p50 from 2 to 188 ms", long_translations),
     Attack("kill", "the parent is killed", "workers and folders stay", killed_parent),
     Attack("abort", "{sizes.sign_ins} aborted sign-ins", "all counted as 500", aborted_sign_ins),
+    Attack("form", "a form of {sizes.form_bytes:,} bytes, no key", "others wait 288 ms", long_form),
+    Attack("fields", "a body of {sizes.fields:,} unknown fields", "others wait 1,351 ms", unknown_fields),
+    Attack(
+        "campaign", "a campaign of {sizes.segments:,} lines, 20 systems", "20,000: others wait 320 ms", campaign_texts
+    ),
+    Attack("bodies", "{sizes.keyless_bodies} bodies of 4 MB at once, no key", "90: 370 MB more", keyless_bodies),
     Attack("PO", "a PO file of {sizes.entries:,} entries, packed", "1 MB: 1,300 MB", packed_po),
     Attack("TMX", "a TMX unit of {sizes.variants:,} variants, packed", "16 KB: 7 s", packed_tmx),
     Attack("unknown", "a TMX of {sizes.unknown_elements:,} unknown elements", "4,000 MB", unknown_elements),

@@ -82,8 +82,9 @@ async def create_campaign(request: Request) -> Response:
     body = await read_body(request, NewCampaignBody, here.settings.max_upload, MAX_LINES)
     with input_explained():
         plan = await asyncio.to_thread(body.plan)
+    text = await asyncio.to_thread(plan.to_json)
     try:
-        made = await here.storage.campaigns.create(body.name, plan.to_json(), Actor(who.name, "api"))
+        made = await here.storage.campaigns.create(body.name, text, Actor(who.name, "api"))
     except InputError:
         raise ProblemError(CAMPAIGN_EXISTS) from None
     return json_response(campaign_json(made, plan), 201)

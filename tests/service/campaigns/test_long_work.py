@@ -42,14 +42,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return noted
 
-    for owner, name in ((CampaignLog, "state"), (ItemSelection, "rounds_left")):
+    for owner, name in ((CampaignLog, "state"), (ItemSelection, "rounds_left"), (CampaignPlan, "to_json")):
         monkeypatch.setattr(owner, name, note(owner, name, getattr(owner, name)))
     monkeypatch.setattr(CampaignPlan, "from_json", staticmethod(note(CampaignPlan, "plan", CampaignPlan.from_json)))
     return found
 
 
-def test_a_new_campaign_is_validated_outside_the_event_loop(
-    organiser: TestClient, monkeypatch: pytest.MonkeyPatch
+def test_a_new_campaign_is_validated_and_written_outside_the_event_loop(
+    organiser: TestClient, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places, validate = list[bool](), NewCampaignBody.model_validate_json
 
@@ -62,6 +62,7 @@ def test_a_new_campaign_is_validated_outside_the_event_loop(
     body = {"name": "long", "sources": lines, "outputs": {"one": lines, "two": lines}}
     assert organiser.post("/v1/campaigns", json=body).json()["segments"] == len(lines)
     assert places == [False]
+    assert calls == ["to_json"]
 
 
 def test_a_whole_log_is_replayed_outside_the_event_loop(organiser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
