@@ -1,16 +1,20 @@
-"""The project of `mtloop serve --demo`: the embedded model and the corrections of the demo document."""
+"""The project of `mtloop serve --demo`: the embedded model, the demo document and its corrections."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 from mtloop.core.errors import InputError
 from mtloop.data.languages import pair_name, same_languages
 from mtloop.service.accounts.keys import HEADER, hash_key, new_key
+from mtloop.service.documents.document_files import read_document
+from mtloop.service.documents.models import NewDocument
 from mtloop.service.engines.engine_pool import EnginePool
 from mtloop.service.problems import ProblemError
 from mtloop.service.project_log.event_log import Confirmed
@@ -63,6 +67,8 @@ async def _prepare(settings: Settings) -> DemoProject:
         project = await storage.projects.find(NAME) or await _create(storage, settings)
         owner = await _owner(storage, project)
         if project.number == 1:  # new, or a kill came before its corrections
+            if not await storage.documents.page(project.id, None, 1):
+                await storage.documents.add(project, demo_document(project), owner)
             await storage.corrections.add_new(project.id, list(demo_confirmations()), owner)
         await storage.accounts.rotate_key(NAME, hash_key(key))
         number = (await storage.projects.last_numbers([project.id]))[project.id]
@@ -102,6 +108,20 @@ def demo_confirmations() -> Iterator[Confirmed]:
         source, translation, chapter = row.split("\t")
         if chapter != LAST_CHAPTER:
             yield Confirmed(source, translation, proposal, chapter, refused=refusal(source, translation, *LANGUAGES))
+
+
+def demo_document(project: TranslationProject) -> NewDocument:
+    """The demo document with all its segments. Those of the last chapter have no translation yet."""
+    rows = (files("mtloop") / "demo" / DOCUMENT).read_text(encoding="utf-8").splitlines(keepends=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / DOCUMENT
+        path.write_text("".join(map(_without_last_chapter, rows)), encoding="utf-8", newline="")
+        return read_document(DOCUMENT, path, project)
+
+
+def _without_last_chapter(row: str) -> str:
+    source, translation, chapter = row.split("\t")
+    return "\t".join((source, "" if chapter.strip() == LAST_CHAPTER else translation, chapter))
 
 
 async def _learn(settings: Settings, project: TranslationProject, number: int) -> int:

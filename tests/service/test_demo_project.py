@@ -19,8 +19,9 @@ from helpers.tiny_marian import demo_pairs, write_tiny
 from mtloop.core.errors import InputError
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.service import Settings
-from mtloop.service.demo_project import EXAMPLE, demo_confirmations, prepare_demo
+from mtloop.service.demo_project import EXAMPLE, demo_confirmations, demo_document, prepare_demo
 from mtloop.service.project_log.event_log import Configured
+from mtloop.service.project_log.models import TranslationProject
 from mtloop.service.server import listen
 from mtloop.service.storage import Storage
 
@@ -83,6 +84,8 @@ def test_the_demo_translates_learns_and_continues(folder: Path) -> None:
         translation = post(again, "translate", text=SOURCE)["translations"][0]
         assert (translation["translation"], translation["repeated"]) == (TARGET, True)
         assert key_of(again) != key_of(lines)
+        listed = httpx2.get(f"{again[0]}/v1/projects/demo/documents", headers={"x-api-key": key_of(again)}).json()
+        assert [(one["name"], one["units"]) for one in listed["documents"]] == [("manual.en-de.tsv", 298)]
         old = httpx2.get(f"{again[0]}/v1/projects", headers={"x-api-key": key_of(lines)})
         assert old.status_code == 401
 
@@ -129,3 +132,12 @@ def test_a_model_of_other_languages_is_refused(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(LearnerConfig, "languages", ("en", "fr"))
     with pytest.raises(InputError, match="the demo document is en -> de, and the first of the models is en -> fr"):
         prepare_demo(Settings(folder=tmp_path))
+
+
+def test_the_demo_document_has_all_segments(folder: Path) -> None:
+    project = TranslationProject(1, "demo", "en", "de", str(folder / "tiny"), "memory", {}, review=False, number=1)
+    document = demo_document(project)
+    confirmed = {one.source: one.translation for one in demo_confirmations()}
+    assert [unit.source for unit in document.units] == [source for source, _ in demo_pairs()]
+    assert len(document.units) == 298
+    assert {unit.source: unit.target for unit in document.units if unit.target} == confirmed
