@@ -81,7 +81,8 @@ class Service:
     def create(cls, settings: Settings, metrics: ServiceMetrics) -> Service:
         storage = Storage.connect(settings.url)
         limits = RateLimits(storage.accounts, settings.rate, settings.quota)
-        addresses = [AddressLimits(most) for most in (settings.failures, settings.anonymous, settings.rate)]
+        links = AddressLimits(settings.rate)
+        addresses = AddressLimits(settings.failures), AddressLimits(settings.anonymous), links
         valid = ValidCredentials(storage.accounts, storage.campaigns)
         metering = Metering(limits, *addresses, valid, BodyBudget(max(settings.max_body, settings.max_project_body)))
         access = Access(storage.accounts, metering)
