@@ -50,8 +50,13 @@ class CampaignLog:
 
     def copy(self) -> CampaignLog:
         """The log as it is now. Read it in a thread while events are added to this one."""
-        copied = {name: dict(getattr(self, name)) for name in ("items", "answers", "retracted", "_by_token")}
-        return replace(self, **copied)
+        return replace(
+            self,
+            items=dict(self.items),
+            answers=dict(self.answers),
+            retracted=dict(self.retracted),
+            _by_token=dict(self._by_token),
+        )
 
     def with_events(self, events: Iterable[CampaignEvent]) -> CampaignLog:
         """A copy with further events. It may be made in a thread while this log is read."""
