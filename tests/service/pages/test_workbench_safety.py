@@ -241,3 +241,62 @@ def test_two_people_in_one_document(browser: Browser, served: ServedProjects, ot
     expect(ann.row(3)).to_contain_text("confirmed by cara")
     expect(ann.row(3)).to_contain_text("Caras Bild.")
     ann.check_no_errors()
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["in the segment", "in another segment"])
+def test_a_saved_draft_is_not_replaced_without_a_word(
+    browser: Browser, served: ServedProjects, other_key: str, is_open: bool
+) -> None:
+    """The service has the draft already when another person confirms the segment."""
+    name = f"drafted-{is_open}".lower()
+    document = document_of(served, name)
+    with api(served) as client:
+        assert client.put(f"/projects/{name}/members/cara", json={"role": "confirm"}).is_success
+    ann = Bench.sign_in(browser, served.url, served.key)
+    page = ann.open_document(name, document)
+    ann.type_over("Annes langer Entwurf.")
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    if not is_open:
+        ann.row(3).locator(".source").click()
+    with api(served, other_key) as client:
+        unit = client.get(f"/projects/{name}/documents/{document}/units").json()["units"][0]
+        assert unit["draft"]["text"] == "Annes langer Entwurf."
+        body = {"text": "Caras Text.", "version": unit["version"]}
+        assert client.post(f"/projects/{name}/documents/{document}/units/0/confirm", json=body).is_success
+    dialog = page.locator("#conflict")
+    expect(dialog).to_contain_text("What cara wrote")
+    expect(dialog.locator("#conflict-theirs")).to_have_text("Caras Text.")
+    expect(dialog.locator("#conflict-mine")).to_have_text("Annes langer Entwurf.")
+    dialog.get_by_role("button", name="Go on with mine").click()
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    ann.row(1).locator(".source").click()
+    assert ann.text() == "Annes langer Entwurf."
+    assert confirmed(served, name, document) == {0: "Caras Text."}
+    page.keyboard.press("Control+Enter")
+    expect(ann.row(1)).to_contain_text("confirmed by ann")
+    assert confirmed(served, name, document) == {0: "Annes langer Entwurf."}
+
+
+def test_a_draft_that_was_replaced_while_the_page_was_closed_is_shown(
+    browser: Browser, served: ServedProjects, other_key: str
+) -> None:
+    document = document_of(served, "away")
+    with api(served) as client:
+        assert client.put("/projects/away/members/cara", json={"role": "confirm"}).is_success
+    ann = Bench.sign_in(browser, served.url, served.key)
+    page = ann.open_document("away", document)
+    ann.type_over("Annes Entwurf.")
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    ann.open("/projects")
+    with api(served, other_key) as client:
+        body = {"text": "Caras Entwurf.", "version": 1}
+        assert client.put(f"/projects/away/documents/{document}/units/0/draft", json=body).is_success
+    ann.open(f"/projects/away/documents/{document}")
+    expect(page.locator("#conflict-theirs")).to_have_text("Caras Entwurf.")
+    expect(page.locator("#conflict-mine")).to_have_text("Annes Entwurf.")
+    page.locator("#conflict").get_by_role("button", name="Take theirs").click()
+    page.reload()
+    expect(ann.editor).to_be_focused()
+    ann.row(1).locator(".source").click()
+    assert ann.text() == "Caras Entwurf."
+    expect(page.locator("#conflict")).to_be_hidden()

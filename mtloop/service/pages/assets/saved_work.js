@@ -59,6 +59,7 @@ async function sendDraft(unit) {
   if (answer.status === 409) return meetConflict(current(unit));
   if (!succeeded(answer)) return;
   Object.assign(current(unit), { version: answer.body.version, draft: { text: one.text, participant: pageData.me } });
+  rememberDraft(unit.index, { text: one.text, ...answer.body });
   const now = kept(unit.index);
   if (now.text === one.text && !now.confirm) release(unit.index);
   else keep(unit.index, { ...now, version: answer.body.version });
@@ -113,6 +114,7 @@ function keepNewer(index, sent, now, version) {
 
 function confirmed(unit, answer) {
   Object.assign(unit, answer.unit, { changed: false });
+  forgetDraft(unit.index);
   repaint(unit.index);
   const number = unit.index + 1;
   tell(answer.refused ? say("not_learned", { number, reason: answer.refused }) : say("confirmed_now", { number }));
@@ -146,6 +148,7 @@ async function meetConflict(unit) {
   const other = theirs.state === "confirmed" ? theirs.target : theirs.draft?.text ?? theirs.target;
   const mine = kept(unit.index).text;
   Object.assign(unit, theirs);
+  forgetDraft(unit.index); // what is kept is newer, or the same
   if (other === mine && theirs.state === "confirmed") {
     release(unit.index);
     repaint(unit.index);
@@ -197,10 +200,18 @@ async function pollChanges() {
   else showConnection("all_saved");
 }
 
+// The own draft was replaced: it is to be sent once more as it was. The service then says that there is a conflict.
+function recallReplaced(unit) {
+  if (kept(unit.index) || !isReplaced(unit)) return;
+  const { text, version } = ownDrafts.get(unit.index);
+  keep(unit.index, { text, version });
+}
+
 // Takes a unit as it is now; true if something was confirmed or undone that this page does not know.
 function takeChange(one) {
   const unit = units.get(one.index);
   if (unit && unit.version >= one.version) return false;
+  recallReplaced(one);
   if (!unit) return one.state === "confirmed" || !one.draft;
   if (kept(one.index)) return false; // the answer to our own request will say that there is a conflict
   const learned = unit.state !== one.state || unit.correction !== one.correction;

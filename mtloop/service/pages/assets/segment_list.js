@@ -124,6 +124,7 @@ function earlierStarts(start) {
 }
 
 function keepUnit(unit) {
+  recallReplaced(unit);
   const old = units.get(unit.index);
   units.set(unit.index, old ? Object.assign(old, unit) : unit);
   return units.get(unit.index);

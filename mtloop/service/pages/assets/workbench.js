@@ -66,6 +66,7 @@ async function changeMethod() {
 
 async function start() {
   await list.show();
+  list.change = knownChange(list.change);
   paintProgress();
   paintStrip();
   const unfinished = [...work].find(([, one]) => !one.confirm) ?? [...work][0];
