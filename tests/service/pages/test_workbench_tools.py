@@ -76,6 +76,52 @@ def test_the_engine_completes_what_is_typed(browser: Browser, served: ServedProj
     expect(bench.editor).to_be_focused()
 
 
+def test_a_completion_in_mid_sentence_deletes_nothing(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "mid-sentence")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("mid-sentence", document)
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion")
+    bench.type_over("Das ist der Rest.")
+    for _ in "ist der Rest.":
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.type("da ")
+    page.evaluate("editor.complete()")
+    assert page.evaluate("editor.completion") == ""
+    page.keyboard.press("End")
+    page.keyboard.type(" Und")
+    expect(page.locator(".completion .ghost")).not_to_be_empty()
+    rest = page.evaluate("editor.completion")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Tab")
+    assert bench.text() == f"Das da ist der Rest. Und{rest}"
+    page.keyboard.press("Control+z")
+    assert bench.text() == "Das da ist der Rest. Und"
+
+
+def test_every_change_of_the_text_can_be_taken_back(browser: Browser, served: ServedProjects) -> None:
+    """Also those by keys of the page, and by pasting."""
+    document = document_of(served, "taken-back", CHIPS)
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("taken-back", document)
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion")
+    first = bench.text()
+    bench.type_over("")
+    page.keyboard.type("Mein Text.")
+    page.evaluate("editor.insert(' Mehr.')")
+    page.keyboard.press("Alt+1")
+    page.keyboard.press("Alt+r")
+    texts = ["Mein Text. Mehr.%s", "Mein Text. Mehr.", "Mein Text.", "Mein", "", first]
+    for text in texts:
+        page.keyboard.press("Control+z")
+        assert bench.text() == text
+    page.keyboard.press("Control+z")
+    assert bench.text() == first
+    for text in texts[-2::-1]:
+        page.keyboard.press("Control+Shift+z")
+        assert bench.text() == text
+    expect(bench.editor.locator(".chip")).to_have_text(["%s"])
+
+
 def test_a_term_is_added_from_a_selection(browser: Browser, served: ServedProjects) -> None:
     document = document_of(served, "terms")
     bench = Bench.sign_in(browser, served.url, served.key)

@@ -21,7 +21,9 @@ const editor = {
   },
 
   get text() {
-    return this.box ? textOf(this.box) : "";
+    if (!this.box) return "";
+    const isEmptied = this.box.childNodes.length === 1 && this.box.firstChild.nodeName === "BR"; // the browser's own
+    return isEmptied ? "" : textOf(this.box);
   },
 
   async openAt(index) {
@@ -40,6 +42,7 @@ const editor = {
     this.panel = this.makePanel(unit);
     row.querySelector(".target").prepend(this.panel);
     this.fill(shownText(unit));
+    typing.begin(this.text);
     repaint(index);
     row.scrollIntoView({ block: "nearest" });
     if (unit.state !== "locked" && pageData.mayConfirm) {
@@ -70,7 +73,7 @@ const editor = {
     this.box.setAttribute("aria-label", say("translation_of", { number: unit.index + 1 }));
     this.box.setAttribute("aria-describedby", "completion");
     if (!editable) this.box.setAttribute("aria-readonly", "true");
-    this.box.addEventListener("input", () => this.changed());
+    this.box.addEventListener("input", (event) => this.changed(event.inputType, event.data));
     this.box.addEventListener("beforeinput", (event) => this.beforeInput(event));
     this.box.addEventListener("paste", (event) => this.insertPlain(event, event.clipboardData));
     this.box.addEventListener("drop", (event) => this.insertPlain(event, event.dataTransfer));
@@ -117,12 +120,16 @@ const editor = {
 
   // A new suggestion came; it replaces the text if nobody has touched it.
   suggested(untouched) {
-    if (untouched && isSuggested(this.unit)) this.fill(this.unit.suggestion.translation);
-    else this.paintPieces();
+    if (untouched && isSuggested(this.unit)) {
+      this.fill(this.unit.suggestion.translation);
+      typing.begin(this.text);
+    } else this.paintPieces();
     listeners.dispatchEvent(new Event("suggestion"));
   },
 
-  changed() {
+  // A person changed the text: by typing of a `kind`, or with a tool of the page.
+  changed(kind, data) {
+    typing.note(this.text, caretIn(this.box) ?? this.text.length, kind, data);
     this.touched = true;
     this.chipTypedPieces();
     this.panel.querySelector(".problem").replaceChildren();
@@ -145,7 +152,19 @@ const editor = {
     if (event.inputType === "insertParagraph" || event.inputType === "insertLineBreak") {
       event.preventDefault();
       this.insert("\n");
+    } else if (/^history(Undo|Redo)$/.test(event.inputType)) {
+      event.preventDefault();
+      this.goBack(event.inputType === "historyUndo" ? -1 : 1);
     } else if (event.inputType.startsWith("format")) event.preventDefault();
+  },
+
+  // Takes the last change of the text back, or with 1 makes it again.
+  goBack(by) {
+    const step = typing.go(by);
+    if (!step) return;
+    this.fill(step.text);
+    putCaret(this.box, step.caret);
+    this.changed();
   },
 
   insertPlain(event, data) {
@@ -207,12 +226,12 @@ const editor = {
 
   async complete() {
     const [unit, caret] = [this.unit, this.box ? caretIn(this.box) : null];
-    const prefix = caret === null ? "" : this.text.slice(0, caret);
-    if (!unit || !prefix.trim()) return;
+    const prefix = this.text;
+    if (!unit || !prefix.trim() || caret !== prefix.length) return; // what stands behind the caret would be lost
     const answer = await request("POST", `${documentUrl}/units/${unit.index}/complete`, { prefix });
-    if (answer.status !== 200 || this.unit !== unit || caretIn(this.box) !== caret) return;
+    if (answer.status !== 200 || this.unit !== unit || this.text !== prefix || caretIn(this.box) !== caret) return;
     const whole = answer.body.translation;
-    if (whole.startsWith(prefix) && whole !== this.text) this.showCompletion(whole.slice(prefix.length));
+    if (whole.startsWith(prefix) && whole !== prefix) this.showCompletion(whole.slice(prefix.length));
   },
 
   showCompletion(text) {
@@ -223,8 +242,7 @@ const editor = {
   },
 
   takeCompletion() {
-    const caret = caretIn(this.box);
-    const whole = this.text.slice(0, caret) + this.completion;
+    const whole = this.text + this.completion; // a change of the text drops the completion, so it fits
     this.showCompletion("");
     this.fill(whole);
     putCaret(this.box, whole.length);

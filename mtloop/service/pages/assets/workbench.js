@@ -20,6 +20,7 @@ addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && editor.box) act(event, () => isFree && editor.confirm());
   else if (event.key === "F1") act(event, showKeys);
   else if (inBox && event.key === "Tab" && !event.shiftKey && editor.completion) act(event, () => editor.takeCompletion());
+  else if (inBox && typing.stepsOf(event)) act(event, () => editor.goBack(typing.stepsOf(event)));
   else if (inBox && event.key === "Escape" && editor.completion) act(event, () => editor.showCompletion(""));
   else if (hasModifier(event) && /^Digit[1-9]$/.test(event.code) && inBox) act(event, () => editor.insertPiece(Number(event.code.at(-1))));
   else if (hasModifier(event) && COMMANDS[event.code] && !document.querySelector("dialog[open]")) act(event, COMMANDS[event.code]);
