@@ -81,7 +81,8 @@ def test_join_with_a_model(mtloop: Call, service: Service, url: str, key: Path, 
     assert result.code == 0, result.err
     trace = Trace.read(out)
     assert len(trace.steps) == 2 * len(SOURCES)
-    assert trace.header.config["settings"] == {"beam_size": 2, "max_piece_tokens": 48, "precision": "float32"}
+    settings = trace.header.config["settings"]
+    assert settings == {"beam_size": 2, "max_piece_tokens": 48, "precision": "float32", "limit_loops": True}
     assert trace.header.config["fingerprint"]
     assert all(step.learned == Learned() for step in trace.steps)
 
