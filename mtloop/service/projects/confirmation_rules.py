@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from mtloop.text.pair_filter import PairFilter
+from mtloop.text.protected.placeholders import find_placeholders
+from mtloop.text.protected.tags import find_tags
 from mtloop.text.stopwords import StopWords, has_stopwords
 from mtloop.translation.answers import REJECTIONS
 
@@ -58,7 +61,7 @@ def refuse_flood(recent: int) -> str:
 
 def _is_in(text: str, language: str, other: str) -> bool:
     """Whether a text has many stop words of a language, and none that only the other one has."""
-    words = [word.casefold() for word in _WORD.findall(text)]
+    words = [word.casefold() for part in _prose(text) for word in _WORD.findall(part)]
     own, others = _stop_words(language), _stop_words(other)
     if len(words) < MIN_WORDS or not own or not others:
         return False
@@ -66,6 +69,27 @@ def _is_in(text: str, language: str, other: str) -> bool:
     return sum(word in only_own for word in words) >= MIN_SHARE * len(words) and not any(
         word in only_others for word in words
     )
+
+
+def _prose(text: str) -> Iterator[str]:
+    """The text between tags, entities and placeholders: their names belong to no language.
+
+    >>> list(_prose('Die <x id="1"/> &amp; %(name)s'))
+    ['Die ', ' ', ' ', '']
+    """
+    start = 0
+    for tag in find_tags(text, xml=True):
+        yield from _without_placeholders(text[start : tag.start])
+        start = tag.end
+    yield from _without_placeholders(text[start:])
+
+
+def _without_placeholders(text: str) -> Iterator[str]:
+    start = 0
+    for low, high in find_placeholders(text):
+        yield text[start:low]
+        start = high
+    yield text[start:]
 
 
 @lru_cache
