@@ -164,6 +164,7 @@ def fill_files(
             [*skipped, *refused],
             len(state.lessons()),
             state.candidates,
+            state.copies,
             rejected,
             replaced=state.replaced,
         )
@@ -186,9 +187,10 @@ def plan_filling(
     plans, skipped = plan_files(inputs, out, template)
     opened, refused = open_files(plans, options, engine.languages(), learn_from)
     memories = open_memories(learn_from, engine, options, learn, [plan.out for plan in plans])
-    lessons, candidates = lessons_of(opened, 0 if engine.never_learns() else learn, memories)
+    chosen = lessons_of(opened, 0 if engine.never_learns() else learn, memories)
     files, replaced = [file.planned() for file in opened], replaced_files(opened)
-    return FillReport(files, [*skipped, *refused], len(lessons), candidates, replaced=replaced, is_dry=True)
+    numbers = len(chosen.lessons), chosen.candidates, chosen.copies
+    return FillReport(files, [*skipped, *refused], *numbers, replaced=replaced, is_dry=True)
 
 
 def replaced_files(opened: Sequence[OpenedFile]) -> list[str]:
@@ -274,10 +276,11 @@ class _Work:
         lessons: list[TranslatedUnit] = []
         if self.state.header():
             found: dict[str, JSON] = {"candidates": self.state.candidates, "replaced": [*self.state.replaced]}
+            found["copies"] = self.state.copies
         else:
             limit = self.learn if learns(translator.learner) else 0
-            lessons, candidates = lessons_of(self.opened, limit, self.memories)
-            found = {"candidates": candidates, "replaced": [*replaced_files(self.opened)]}
+            lessons, candidates, copies = lessons_of(self.opened, limit, self.memories)
+            found = {"candidates": candidates, "copies": copies, "replaced": [*replaced_files(self.opened)]}
         self.state.begin(self._header(translator) | found, lessons)
 
     def _header(self, translator: Translator) -> dict[str, JSON]:

@@ -57,6 +57,7 @@ class FillReport:
         skipped: Files that were not filled in, with the reason.
         lessons: Number of translated units that were chosen to be learned.
         candidates: Number of translated units.
+        copies: Number of those that are copies of their sources. They are kept, and not learned.
         rejected: Units that were not learned, by reason.
         replaced: Outputs that existed before and were no inputs.
         is_dry: Nothing was translated or written.
@@ -66,6 +67,7 @@ class FillReport:
     skipped: Sequence[SkippedFile] = ()
     lessons: int = 0
     candidates: int = 0
+    copies: int = 0
     rejected: Mapping[str, int] = field(default_factory=dict)
     replaced: Sequence[str] = ()
     is_dry: bool = False
@@ -84,7 +86,7 @@ class FillReport:
         )
         if self.is_dry:
             units = pluralise(self.candidates, "translated unit")
-            return f"dry run: {numbers}; would learn from {self.lessons} of {units}"
+            return f"dry run: {numbers}; would learn from {self.lessons} of {units}{self._copies}"
         repaired, failed = sum(file.repaired for file in self.files), len(self.failed)
         return f"{numbers}, {repaired} repaired, {failed} with failed checks; {self._learned}"
 
@@ -93,9 +95,13 @@ class FillReport:
         reasons = [f"{count} because {REJECTIONS.get(name, name)}" for name, count in sorted(self.rejected.items())]
         unusable = f"; not usable: {', '.join(reasons)}" if reasons else ""
         learned, units = self.lessons - sum(self.rejected.values()), pluralise(self.candidates, "translated unit")
-        others = self.candidates - self.lessons
+        others = self.candidates - self.copies - self.lessons
         left_out = f"; {others} left out: repeated, or more than --learn takes" if others and self.lessons else ""
-        return f"learned from {learned} of {units}{left_out}{unusable}"
+        return f"learned from {learned} of {units}{self._copies}{left_out}{unusable}"
+
+    @property
+    def _copies(self) -> str:
+        return f"; {self.copies} kept but not learned: copies of the source" if self.copies else ""
 
     def messages(self) -> Iterator[str]:
         """Yield the lines for the user besides the closing line: skipped files, notes, failed checks."""

@@ -173,6 +173,11 @@ class FillState:
         return int(str(self.header()["candidates"]))
 
     @property
+    def copies(self) -> int:
+        """The number of translated units that are copies of their sources."""
+        return int(str(self.header().get("copies", 0)))
+
+    @property
     def replaced(self) -> list[str]:
         """The outputs that existed when the command was begun, without those that are filled in place."""
         found = self.header().get("replaced")

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from mtloop.core.types import Segment
 from mtloop.data.formats.filling import FileUnit
+from mtloop.text.pair_filter import PairFilter
 from mtloop.text.similar_texts import SimilarTexts
+from mtloop.text.text_unit import TextUnit
 
 VOTES = 4  # at least; each unit to be filled votes for so many lessons
+_COPIES = PairFilter(min_copied_words=2)
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,18 @@ class TranslatedUnit:
     @property
     def key(self) -> tuple[str, str]:
         return self.segment.source, self.target
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the target is a copy of the source with two or more lower-case words besides what is protected.
+
+        It is not translated yet: such files begin as a copy of the file in the source language. Names and short labels
+        may be the same in both languages.
+        """
+        if self.segment.source.split() != self.target.split():
+            return False
+        words = " ".join(TextUnit.of(self.segment.source, str(self.segment.context.get("syntax", ""))).parts)
+        return _COPIES(words, words) == "copied"
 
 
 def segment_of(unit: FileUnit) -> Segment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from mtloop.core.errors import InputError
 from mtloop.data.formats.filling import FILES, TEMPLATE_FORMATS, takes_template
@@ -12,6 +13,14 @@ from mtloop.text.files import format_suffix
 from mtloop.translation.file_plan import FilePlan
 from mtloop.translation.fill_units import FillOptions, Languages, Only, OpenedFile
 from mtloop.translation.lesson_choice import TranslatedUnit, choose_lessons
+
+
+class ChosenLessons(NamedTuple):
+    """The units to learn, the number of all translated units, and how many of those are copies of their sources."""
+
+    lessons: list[TranslatedUnit]
+    candidates: int
+    copies: int
 
 
 def open_lesson_files(
@@ -25,17 +34,17 @@ def open_lesson_files(
     return [_open(path, replace(options.for_file(path), only=Only.UNTRANSLATED), model, outputs) for path in paths]
 
 
-def lessons_of(
-    opened: Sequence[OpenedFile], limit: int, learn_from: Sequence[OpenedFile] = ()
-) -> tuple[list[TranslatedUnit], int]:
-    """Return the units to learn, and the number of all translated units.
+def lessons_of(opened: Sequence[OpenedFile], limit: int, learn_from: Sequence[OpenedFile] = ()) -> ChosenLessons:
+    """Return the units to learn. A copy of its source in another language than that of the target is none.
 
     The files that are only learned from come first, and the newest file of each kind comes last.
     """
     by_age = [*sorted(learn_from, key=_last_change), *sorted(opened, key=_last_change)]
-    units = [unit for file in by_age for unit in file.lessons]
+    candidates = [unit for file in by_age for unit in file.lessons]
+    units = [unit for unit in candidates if not unit.is_copy]
     sources = (source for file in opened for source in file.sources)
-    return (choose_lessons(units, sources, limit) if limit else []), len(units)
+    chosen = choose_lessons(units, sources, limit) if limit else []
+    return ChosenLessons(chosen, len(candidates), len(candidates) - len(units))
 
 
 def _open(path: Path, options: FillOptions, model: Languages, outputs: set[Path]) -> OpenedFile:

@@ -148,7 +148,7 @@ class WorkSession:
         if self._state.header():
             return
         limit = self.options.learn if learns(translator.learner) else 0
-        lessons, candidates = lessons_of([opened], limit, memories)
+        lessons, candidates, _ = lessons_of([opened], limit, memories)
         header: dict[str, JSON] = {"format": FORMAT, "candidates": candidates, "options": self.options.lasting()}
         self._state.begin(header, lessons)
 

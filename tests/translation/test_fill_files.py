@@ -143,7 +143,7 @@ def test_the_newest_file_is_learned_last(folder: Path, engine: EngineChoice) -> 
         for name in ("in/a.po", "in/deep/b.po"):
             os.utime(folder / name, (1000 + (name == newest), 1000 + (name == newest)))
         opened, _ = module.open_files(module.plan_files([Path("in")], None)[0], FillOptions(), ("", ""))
-        lessons, _ = module.lessons_of(opened, 9)
+        lessons = module.lessons_of(opened, 9).lessons
         last = lessons[-1].segment.source
         assert last == ("Print a page." if newest == "in/deep/b.po" else "Close the tray.")
 

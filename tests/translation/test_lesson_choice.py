@@ -38,3 +38,10 @@ def test_the_newest_of_the_rest_fill_up() -> None:
 def test_of_equal_units_the_newest_is_learned() -> None:
     known = units(("File", "Datei"), ("Page", "Seite"), ("File", "Datei"), ("File", "Akte"))
     assert ids(choose_lessons(known, [], 9)) == ["1", "2", "3"]
+
+
+def test_a_copy_of_its_source_is_no_lesson_unless_it_is_a_label_or_protected() -> None:
+    texts = ("Open the tray.", "Open  the\ttray. ", "Backend", "URL of the API", "{name} {count}", "Open File")
+    copies = [TranslatedUnit(Segment(text, text), " ".join(text.split())).is_copy for text in texts]
+    assert copies == [True, True, False, True, False, False]
+    assert not TranslatedUnit(Segment("1", "Open the tray."), "Open the tray").is_copy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -69,14 +70,14 @@ def test_they_are_learned_before_the_units_of_the_inputs_and_the_newest_of_them_
     for newest in MEMORIES:
         for path in (Path("de.po"), *MEMORIES):
             os.utime(path, (1000 + (path == newest), 1000 + (path == newest)))
-        lessons, _ = lessons_of(opened, 9, open_lesson_files(MEMORIES, FillOptions(), MODEL))
+        lessons = lessons_of(opened, 9, open_lesson_files(MEMORIES, FillOptions(), MODEL)).lessons
         last = [one.segment.source for one in lessons][-2:]
         assert last == ["Page" if newest == Path("memory.tmx") else "Old page", "Open the tray."]
 
 
 def test_the_most_similar_units_of_all_files_are_chosen(folder: Path) -> None:
     opened, _ = open_files(plan_files([Path("de.po")], None)[0], FillOptions(), MODEL)
-    lessons, candidates = lessons_of(opened, 2, open_lesson_files(MEMORIES, FillOptions(), MODEL))
+    lessons, candidates, _ = lessons_of(opened, 2, open_lesson_files(MEMORIES, FillOptions(), MODEL))
     assert ([one.segment.source for one in lessons], candidates) == (["Page", "Old page"], 4)
 
 
@@ -84,6 +85,25 @@ def test_with_all_units_to_fill_only_they_are_learned(folder: Path, engine: Engi
     options = FillOptions(Only.ALL)
     report = fill_files([Path("de.po")], Path("out.po"), engine=engine, options=options, learn_from=MEMORIES)
     assert (report.lessons, report.candidates, report.files[0].filled) == (3, 3, 6)
+
+
+def test_copies_of_the_source_are_kept_but_not_learned(folder: Path, engine: EngineChoice) -> None:
+    texts = {
+        "a": "Open the tray.",
+        "b": "Close the tray.",
+        "c": "Backend",
+        "e": "Print the page.",
+    }
+    Path("en.json").write_text(json.dumps(texts))
+    known = {name: texts[name] for name in "bc"} | {"a": "Öffnen Sie das Fach."}
+    Path("de.json").write_text(json.dumps(known))
+    numbers = "2 of 3 translated units; 1 kept but not learned: copies of the source"
+    plan = plan_filling([Path("de.json")], engine=engine, template=Path("en.json"))
+    assert str(plan).endswith(f"would learn from {numbers}")
+    report = fill_files([Path("de.json")], Path("out.json"), engine=engine, template=Path("en.json"))
+    assert str(report).endswith(f"learned from {numbers}")
+    written = json.loads(Path("out.json").read_bytes())
+    assert written["b"] == "Close the tray."
 
 
 def test_columns_are_those_of_a_table_that_is_only_learned_from(folder: Path, engine: EngineChoice) -> None:
