@@ -9,7 +9,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
 from mtloop.core.types import PostEdit
-from mtloop.methods.registry import all_methods
+from mtloop.methods.own import is_own_engine
+from mtloop.methods.registry import find_method, plugin_points
 from mtloop.report.drawing_data import drawing_data
 from mtloop.service.accounts.models import Participant
 from mtloop.service.documents.document_bodies import document_json
@@ -58,7 +59,7 @@ async def show_project(project: str, request: Request) -> Response:
         "documents": [document_json(one) for one in rows[:ROWS]],
         "following": rows[ROWS - 1].id if len(rows) > ROWS else None,
         "members": await here.storage.projects.members(found.project) if found.role.includes(Role.ORGANISE) else None,
-        "methods": teachable_methods(found.project.method),
+        "methods": teachable_methods(here.settings.methods, found.project.method),
         "roles": [role.value for role in Role],
     }
     return _page(request, "project.html", who, **content)
@@ -98,17 +99,24 @@ async def show_document(project: str, document: str, request: Request) -> Respon
     content: dict[str, Any] = {
         "project": project_json(found.project, found.role),
         "document": document_json(shown),
-        "methods": teachable_methods(found.project.method),
+        "methods": teachable_methods(here.settings.methods, found.project.method),
         "may_confirm": found.role.includes(Role.CONFIRM),
         "may_organise": found.role.includes(Role.ORGANISE),
     }
     return _page(request, "workbench.html", who, **content)
 
 
-def teachable_methods(current: str) -> list[str]:
-    """The methods that learn from corrections, and the one that a project has."""
-    learning = [name for name, method in all_methods().items() if PostEdit in (method.learns_from or ())]
-    return learning if current in learning else [current, *learning]
+def teachable_methods(allowed: str, current: str) -> list[str]:
+    """The methods that a project may use and that learn from corrections, and the one that it has.
+
+    >>> teachable_methods("lora, baseline", "bias")
+    ['bias', 'lora']
+    """
+    names = [name.strip() for name in allowed.split(",") if name.strip()]
+    built_in = [name for name in names if not is_own_engine(name) and name not in plugin_points()]
+    methods = map(find_method, built_in)
+    learning = [method.name for method in methods if PostEdit in (method.learns_from or ())]
+    return list(dict.fromkeys(learning if current in learning else [current, *learning]))
 
 
 async def _project(here: Service, who: Participant, name: str) -> AuthorisedProject | None:

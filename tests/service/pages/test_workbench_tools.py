@@ -172,11 +172,44 @@ def test_a_method_is_switched(browser: Browser, served: ServedProjects) -> None:
     document = document_of(served, "switched")
     bench = Bench.sign_in(browser, served.url, served.key)
     page = bench.open_document("switched", document)
+    page.focus("#method")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
     page.select_option("#method", "full")
+    with api(served) as client:
+        assert client.get("/projects/switched").json()["method"] != "full", (
+            "nothing is changed by going through the menu"
+        )
+    page.get_by_role("button", name="Use this method").click()
+    expect(page.locator("#use-method")).to_be_hidden()
     expect(page.locator("#said")).to_have_text(re.compile("learning|changed"))
     expect(bench.row(1).locator(".state")).to_have_text(re.compile("suggestion"))
     with api(served) as client:
         assert client.get("/projects/switched").json()["method"] == "full"
+
+
+def test_a_refused_method_is_not_shown_as_that_of_the_project(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "refused-method")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("refused-method", document)
+    before = page.input_value("#method")
+    names = page.locator("#method option").all_inner_texts()
+    assert "full" in names
+    assert not {"lasso", "knn-mt", "smt-adapting", "domain-adaptation", "baseline"} & set(names), "what is refused"
+    answer = {
+        "status": 403,
+        "content_type": "application/problem+json",
+        "body": '{"type": "urn:mtloop:not-allowed-here"}',
+    }
+    for path in (f"/projects/refused-method/documents/{document}", "/projects/refused-method"):
+        bench.open(path)
+        page.route("**/v1/projects/refused-method", lambda route: route.fulfill(**answer))
+        page.select_option("#method", "full")
+        with page.expect_response("**/v1/projects/refused-method"):
+            page.locator("#method-form button").click()
+        expect(page.locator("#said")).to_have_class(re.compile("error"))
+        expect(page.locator("#method")).to_have_value(before)
+        page.unroute("**/v1/projects/refused-method")
 
 
 def test_a_document_is_done_by_keyboard_alone(browser: Browser, served: ServedProjects) -> None:

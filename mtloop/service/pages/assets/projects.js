@@ -64,8 +64,13 @@ onSubmit("new-project", async (form) => {
   if (succeeded(answer)) location.assign(`/projects/${answer.body.name}`);
 });
 onSubmit("method-form", async () => {
-  const method = document.getElementById("method").value;
-  if (succeeded(await request("PATCH", projectUrl, { method }))) tell(say("saved"));
+  const menu = document.getElementById("method");
+  const chosen = menu.selectedOptions[0];
+  if (succeeded(await request("PATCH", projectUrl, { method: chosen.value }))) {
+    for (const option of menu.options) option.defaultSelected = option === chosen;
+    tell(say("saved"));
+  }
+  menu.form.reset(); // to the method that the project has
 });
 onSubmit("member-form", async () => {
   const [name, role] = ["member", "member-role"].map((id) => document.getElementById(id).value.trim());

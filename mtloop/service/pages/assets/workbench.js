@@ -58,9 +58,16 @@ async function jump() {
   if (number >= 1 && number <= pageData.document.units) await editor.openAt(number - 1);
 }
 
+// A choice in the menu counts when it is sent: the keys that go through the menu choose each method on their way.
+const showMethodChoice = () => { byId("use-method").hidden = byId("method").selectedOptions[0].defaultSelected; };
+
 async function changeMethod() {
-  const answer = await request("PATCH", projectUrl, { method: byId("method").value });
-  if (!succeeded(answer)) return;
+  const chosen = byId("method").selectedOptions[0];
+  const answer = await request("PATCH", projectUrl, { method: chosen.value });
+  if (succeeded(answer)) for (const option of byId("method").options) option.defaultSelected = option === chosen;
+  byId("method-form").reset(); // to the method that the project has
+  showMethodChoice();
+  if (answer.status !== 200) return;
   tell(say("learning"));
   suggestions.renew();
 }
@@ -91,7 +98,8 @@ byId("details").addEventListener("click", (event) => event.stopPropagation());
 byId("search").addEventListener("input", showFound);
 byId("filter").addEventListener("change", showFound);
 byId("compare").addEventListener("change", paintBase);
-byId("method")?.addEventListener("change", changeMethod);
+byId("method")?.addEventListener("change", showMethodChoice);
+onSubmit("method-form", changeMethod);
 byId("show-keys").addEventListener("click", showKeys);
 byId("term-box")?.addEventListener("toggle", () => { if (byId("term-box").open) fillTerm(); });
 document.addEventListener("selectionchange", () => { if (byId("term-box")?.open) fillTerm(); });
