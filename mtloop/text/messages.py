@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # a terminal would obey
 MAX_LENGTH = 200  # characters of a message
 MAX_NAME_LENGTH = 40  # characters of a name
 MAX_NAMES = 50  # in a list of names
@@ -40,5 +42,5 @@ def first_words(text: str) -> str:
 
 
 def _truncate(text: str, max_length: int) -> str:
-    line = " ".join(text.split())
+    line = " ".join(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text).split())
     return line if len(line) <= max_length else line[: max_length - 1] + "…"

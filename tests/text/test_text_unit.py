@@ -54,6 +54,10 @@ PLACEHOLDERS = [
     "{{ y }}",
     "[X7X]",
     "@@PH8@@",
+    "\x1b[1m",
+    "\x1b[0m",
+    "\a",
+    "\x1f",
 ]
 TAGS = [
     "<b>",
@@ -162,6 +166,10 @@ def test_no_line_with_letters_becomes_empty(lines: list[str], data: st.DataObjec
         ("Set %APPDATA% and %PROGRAMFILES(X86)% first", ("Set %1 and %2 first",)),
         ("Overwrite file.txt, docs/data.csv or setup.py.", ("Overwrite %1, %2 or %3.",)),
         ("It ends.In Rome etc.", ("It ends.In Rome etc.",)),
+        ("\x1b[1mOpen the file\x1b[0m and close the tray.", ("Open the file and close the tray.",)),
+        ("Open the file\a and close\v it.\r\nThen wait.\r\n", ("Open the file and close it.", "Then wait.")),
+        ("Error: \x1b[31m%s\x1b[0m was not found\x1b.", ("Error: %1 was not found.",)),
+        ("Open\x1fthe file https://a.org/b\x1b[0m.", ("Open the file %1.",)),
     ],
 )
 def test_what_the_model_sees(source: str, parts: tuple[str, ...]) -> None:
@@ -242,6 +250,14 @@ def test_the_mnemonic_of_a_source_decides_for_its_translation() -> None:
 @pytest.mark.parametrize("source", ["Docu&ment", "Book&marks", "Back&ground", "E&xit", "P&roperties"])
 def test_an_ampersand_in_a_word_of_a_label_is_a_mnemonic(source: str) -> None:
     assert TextUnit.of(source).parts == (source.replace("&", ""),)
+
+
+def test_the_style_of_a_terminal_encloses_the_words_as_a_tag_does() -> None:
+    unit = TextUnit.of("Click \x1b[1mSave\x1b[0m to go on.")
+    link = [(unit.parts[0].index("Save"), unit.parts[0].index("Save") + 4, 18, 27)]
+    text = unit.assemble(["Klicken Sie auf Speichern."], lambda source, target: link).text
+    assert text.count("\x1b[1m") == text.count("\x1b[0m") == 1
+    assert text.index("\x1b[1m") < text.index("\x1b[0m")
 
 
 def test_alignment_decides_where_a_tag_goes() -> None:

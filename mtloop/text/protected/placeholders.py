@@ -13,8 +13,12 @@ _EXTENSIONS = (  # of files that texts name; none of them is a word after a full
     "webm webp whl woff xlf xliff xls xlsx xml xsd xsl xz yaml yml zip"
 )
 _CLIENTS = r"\[X\d+X\]|@@PH\d+@@"  # [X7X], @@PH7@@: Weblate puts them in place of what must stay
+_STYLE = r"\x1b\[[0-9:;?]*[ -/]*[@-~]"  # ESC[1m, by which a terminal writes in bold
+_CONTROL = rf"{_STYLE}|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 _PATTERNS = (
-    r"(?P<url>\b(?:https?|ftps?|sftp|ssh|git|file|irc|ldap)://[^\s<>\"'`{}|\\^]+|\bmailto:[^\s<>\"']+|\bwww\.[\w-]+\.[^\s<>\"']+)",
+    r"(?P<url>\b(?:https?|ftps?|sftp|ssh|git|file|irc|ldap)://[^\s\x00-\x1f\x7f<>\"'`{}|\\^]+"
+    r"|\bmailto:[^\s\x00-\x1f\x7f<>\"']+|\bwww\.[\w-]+\.[^\s\x00-\x1f\x7f<>\"']+)",
+    _CONTROL,
     r"(?<![\w.+&-])[\w.+&-]+@[\w-]+(?:\.[\w-]+)+",  # e-mail address
     r"\{\{\s*[^\s{}][^{}]*?\}\}",  # {{ name }}
     r"\{%-?\s[^{}%]*%\}",  # {% tag %}
@@ -39,6 +43,8 @@ _PATTERNS = (
     r"(?<!\w)\\\\[\w.$-]+\\[^\s<>\"|?*]+",  # \\server\share
 )
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
+_CONTROLS = re.compile(_CONTROL)
+_STYLE_END = re.compile(r"\x1b\[[0;]*m")
 _CLIENT = re.compile(_CLIENTS)
 _CLIENT_RUN = re.compile(f"(?:{_CLIENTS})+")
 _WORD_BEFORE, _WORD_AFTER = re.compile(r"[^\W\d_]*\Z"), re.compile(r"[^\W\d_]*")
@@ -86,7 +92,7 @@ def _end(found: re.Match[str]) -> int:
 
 @dataclass(frozen=True)
 class ClientMarkup:
-    """A placeholder of a client that stands for markup. `pair` is the same number for its opening and closing one."""
+    """A placeholder that stands for markup. `pair` is the same number for its opening and closing one."""
 
     pair: int = -1
     divides: bool = False
@@ -94,7 +100,9 @@ class ClientMarkup:
 
 
 def client_markup(text: str) -> dict[int, ClientMarkup]:
-    """Find the client's own placeholders that touch words, by where they start. They stand for tags and other markup.
+    """Find placeholders that stand for tags and other markup, by where they start.
+
+    These are control characters, and a client's own placeholders that touch words.
 
     Weblate sends `<b>Open</b> it` as `[X0X]Open[X7X] it`: the word must be seen as a word. A placeholder between spaces
     or next to punctuation stands for a word of the sentence, and is not returned.
@@ -102,7 +110,8 @@ def client_markup(text: str) -> dict[int, ClientMarkup]:
     >>> client_markup("[X0X]Open[X7X] the [X12X] now.")
     {0: ClientMarkup(pair=0, divides=False), 9: ClientMarkup(pair=0, divides=False)}
     """
-    found, opened, pairs = dict[int, ClientMarkup](), list[int](), 0
+    found = _control_markup(text)
+    opened, pairs = list[int](), 1 + max((markup.pair for markup in found.values()), default=-1)
     for run in _CLIENT_RUN.finditer(text):
         before, after = _letters_around(text, *run.span())
         last, next_one = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
@@ -120,6 +129,25 @@ def client_markup(text: str) -> dict[int, ClientMarkup]:
             divides = last.isalnum() and after > 0 and (not before or min(before, after) >= MIN_WORD)
             found.update(dict.fromkeys(starts, ClientMarkup(divides=divides)))
     return dict(sorted(found.items()))
+
+
+def _control_markup(text: str) -> dict[int, ClientMarkup]:
+    """Find control characters. ESC[0m ends the last style of a terminal that began before it."""
+    found, opened, pairs = dict[int, ClientMarkup](), list[int](), 0
+    for control in _CONTROLS.finditer(text):
+        start, end = control.span()
+        if not control[0].endswith("m"):
+            divides = control[0].isspace() and text[max(0, start - 1) : start].isalnum()
+            found[start] = ClientMarkup(divides=divides and text[end : end + 1].isalnum())
+        elif not _STYLE_END.fullmatch(control[0]):
+            opened.append(start)
+            found[start] = ClientMarkup()
+        else:
+            found[start] = ClientMarkup(pairs if opened else -1)
+            if opened:
+                found[opened.pop()] = ClientMarkup(pairs)
+                pairs += 1
+    return found
 
 
 def _letters_around(text: str, start: int, end: int) -> tuple[int, int]:
