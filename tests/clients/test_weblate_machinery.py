@@ -16,6 +16,8 @@ from helpers.client_environments import run_client
 from helpers.served_projects import ServedProjects, serving_projects
 
 from mtloop.client import Project
+from mtloop.service.administration import Administration
+from mtloop.service.settings import Settings
 
 pytestmark = pytest.mark.slow
 ENGINES = ["DeepL", "LibreTranslate", "ModernMT", "OpenAI"]
@@ -119,9 +121,9 @@ GLOSSARY = (
     START
     + """
 found = {}
-patch("weblate.glossary.models.get_glossary_tsv", new=lambda _: "printer\\tDrucker").start()
-for engine in (engines(key)[0], engines(key)[2]):
-    found[engine.name] = [len(texts(engine, other)[0]), len(engine.list_glossaries())]
+patch("weblate.glossary.models.get_glossary_tsv", new=lambda _: rest[0]).start()
+for engine in (one for one in engines(key) if one.name in rest[1:]):
+    found[engine.name] = [len(texts(engine, other)[0]), len(engine.list_glossaries()), bool(engine.is_rate_limited())]
 print(json.dumps(found))
 """
 )
@@ -280,7 +282,29 @@ def test_a_wrong_key_stops_the_engine(server: ServedProjects) -> None:
 
 
 def test_glossaries(server: ServedProjects) -> None:
-    assert weblate(server, GLOSSARY) == {"DeepL": [1, 1], "ModernMT": [1, 1]}
+    """A term that Weblate does not send any more goes."""
+    with Project(f"{server.url}/manual", server.key) as project:
+        for name in ("ModernMT", "DeepL"):
+            for terms in ({"printer": "Drucker", "paper": "Papier"}, {"printer": "Drucker"}):
+                table = "\n".join(f"{term}\t{translation}" for term, translation in terms.items())
+                assert weblate(server, GLOSSARY, table, name) == {name: [1, 1, False]}
+                assert project.glossary() == terms
+
+
+@pytest.mark.parametrize("role", ["translate", "confirm"])
+def test_a_weak_key_gets_translations_with_the_glossary_of_the_project(server: ServedProjects, role: str) -> None:
+    """Twice, since Weblate keeps its glossary in a memory, and changes it."""
+    key = Administration(Settings(folder=server.folder)).add_participant(f"weak-{role}")
+    with Project(f"{server.url}/manual", server.key) as project:
+        project.set_member(f"weak-{role}", role)
+        before, unrelated = project.glossary(), str(project.translate(OTHER))
+        for table in ("printer\tPresse", "printer\tPresse\npaper\tBlatt"):
+            found = run_client(
+                "weblate", GLOSSARY, server.url, key, SOURCE, OTHER, FORMATTED, table, "ModernMT", "DeepL"
+            )
+            assert (found["ModernMT"][0], found["ModernMT"][2]) == (1, False)
+            assert found["DeepL"][0] == 1
+        assert (project.glossary(), str(project.translate(OTHER))) == (before, unrelated)
 
 
 def test_the_prompts_of_the_releases_of_2026(server: ServedProjects) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,7 @@ class ProjectGlossary:
     id: str
     name: str
     terms: Mapping[str, str]
-    changed: float
+    created: float
     has_own_id: bool = True
 
     def is_that(self, stored: GlossaryChanged) -> bool:
@@ -74,10 +75,10 @@ class ProjectGlossary:
     def to_json(self) -> dict[str, Any]:
         """Its description in version 2."""
         whole = {"glossary_id": self.id, "name": self.name, "ready": True, **self.pair}
-        return whole | {"creation_time": time_stamp(self.changed), "entry_count": len(self.terms)}
+        return whole | {"creation_time": time_stamp(self.created), "entry_count": len(self.terms)}
 
     def to_json_v3(self) -> dict[str, Any]:
-        head = {"glossary_id": self.id, "name": self.name, "creation_time": time_stamp(self.changed)}
+        head = {"glossary_id": self.id, "name": self.name, "creation_time": time_stamp(self.created)}
         return head | {"dictionaries": self.dictionaries}
 
 
@@ -94,9 +95,10 @@ async def _glossaries_of(here: Service, projects: Sequence[AuthorisedProject]) -
 
 
 def _shown(found: AuthorisedProject, stored: StoredGlossary) -> ProjectGlossary:
-    event, changed = stored.event, stored.time
-    id = event.id or str(uuid5(NAMESPACE, f"{found.project.id} {changed!r}"))
-    return ProjectGlossary(found, id, event.name or found.project.name, event.terms, changed, bool(event.id))
+    event = stored.event
+    id = event.id or str(uuid5(NAMESPACE, f"{found.project.id} {stored.time!r}"))
+    created = event.created or stored.time
+    return ProjectGlossary(found, id, event.name or found.project.name, event.terms, created, bool(event.id))
 
 
 async def check_glossary_ids(here: Service, found: AuthorisedProject, ids: Sequence[str]) -> None:
@@ -153,7 +155,8 @@ async def _change(
     def changed(old: GlossaryChanged) -> GlossaryChanged:
         if not glossary.is_that(old):
             raise unknown("glossary")
-        return GlossaryChanged(dict(terms_of(old.terms)), glossary.id, name or old.name or glossary.name)
+        shown = name or old.name or glossary.name
+        return old.replaced(dict(terms_of(old.terms)), glossary.id, shown, glossary.created)
 
     return await _store(here, glossary.found, changed)
 
@@ -234,8 +237,8 @@ async def _created(request: Request, multilingual: bool = False) -> ProjectGloss
     name, terms = _name(fields), read_terms(dictionary)
     pair = required(dictionary, "source_lang"), required(dictionary, "target_lang")
     found = await choose_project(here, projects, Role.ORGANISE, *pair)
-    made = GlossaryChanged(terms, str(uuid4()), name)
-    return await _store(here, found, lambda _: made)
+    id, now = str(uuid4()), time.time()
+    return await _store(here, found, lambda old: old.replaced(terms, id, name, now))
 
 
 @router.get("/v2/glossaries")

@@ -1,4 +1,4 @@
-"""Terms that ModernMT's clients send, as the glossary of a project."""
+"""Terms that ModernMT's clients send, as the glossary of a project. They go when their memory is deleted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mtloop.service.compatible.memory_files import unpacked
 from mtloop.service.compatible.modernmt_answers import bad_field
 from mtloop.service.compatible.opened_project import pair_of
 from mtloop.service.compatible.request_fields import RequestFields, UploadedFile
+from mtloop.service.project_log.client_store import TranslationMemory
 from mtloop.service.project_log.event_log import GlossaryChanged
 from mtloop.service.project_log.models import TranslationProject
 from mtloop.service.project_log.project_access import AuthorisedProject
@@ -36,16 +37,46 @@ def read_terms(fields: RequestFields, project: TranslationProject, max_bytes: in
     return dict(_checked(*pair) for pair in pairs)
 
 
-async def add_terms(here: Service, found: AuthorisedProject, terms: Mapping[str, str]) -> None:
-    """Add terms to the glossary of a project; its other terms, its id and its name stay."""
+async def add_terms(
+    here: Service, found: AuthorisedProject, memory: TranslationMemory, terms: Mapping[str, str]
+) -> None:
+    """Add terms of a memory to the glossary of a project; its other terms, its id and its name stay.
+
+    A term that the project has already, from no memory, remains the project's own.
+    """
 
     def added(old: GlossaryChanged) -> GlossaryChanged:
         merged = {**old.terms, **terms}
         if len(merged) > MAX_TERMS:
             raise bad_field("terms", f"a glossary has at most {MAX_TERMS:,} terms")
-        return replace(old, terms=merged)
+        of_memories = {term for given in old.from_memories.values() for term in given}
+        own = {term for term in terms if old.terms.get(term) == terms[term]} - of_memories
+        given = {**old.from_memories.get(memory.document, {}), **terms}
+        its = {term: translation for term, translation in given.items() if term not in own}
+        tagged = replace(old, from_memories={**old.from_memories, memory.document: its})
+        return tagged.replaced(merged, old.id, old.name, old.created)
 
     await change_glossary(here, found, added)
+
+
+async def gave_terms(here: Service, memory: TranslationMemory) -> bool:
+    """Whether there are terms of a memory in the glossary of its project."""
+    known = await here.storage.projects.newest_glossary(memory.project_id)
+    return known is not None and memory.document in known.event.from_memories
+
+
+async def remove_terms(here: Service, found: AuthorisedProject, memory: TranslationMemory) -> None:
+    """Take the terms of a memory out of the glossary of its project, except those that other memories gave too."""
+
+    def removed(old: GlossaryChanged) -> GlossaryChanged:
+        others = {document: given for document, given in old.from_memories.items() if document != memory.document}
+        theirs = {term for given in others.values() for term in given}
+        gone = old.from_memories.get(memory.document, {}).keys() - theirs
+        left = {term: translation for term, translation in old.terms.items() if term not in gone}
+        return replace(old, terms=left, from_memories=others)
+
+    if await gave_terms(here, memory):
+        await change_glossary(here, found, removed)
 
 
 def _in_list(terms: Any, project: TranslationProject) -> tuple[str, str]:

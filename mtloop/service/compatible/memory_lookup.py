@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from mtloop.service.state import Service, service
 
 UNKNOWN_MEMORY = Problem(404, "", "Unknown memory", "There is no such memory. GET memories lists those of your key.")
 OF_MATECAT = "x_mm-"  # MateCat writes it before the id of a memory
+_OF_WEBLATE = re.compile(r"weblate:\d+:([\w@-]+):([\w@-]+):[0-9a-f]+")
+"""The name of a memory in which Weblate keeps a glossary: its project, the language pair and a checksum."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,32 @@ class OpenedMemory:
     memory: TranslationMemory
 
 
-async def open_memory(request: Request, name: str, role: Role, source: str = "", target: str = "") -> OpenedMemory:
-    """The memory with this name in a project of this pair, if the role in the project suffices."""
+def pair_in_name(name: str) -> tuple[str, str] | None:
+    """The languages in the name of a memory in which Weblate keeps a glossary. None: it is another memory.
+
+    >>> pair_in_name("weblate:1:en:pt-BR:3f2a")
+    ('en', 'pt-BR')
+    """
+    match = _OF_WEBLATE.fullmatch(name)
+    return (match[1], match[2]) if match else None
+
+
+async def open_memory(
+    request: Request, name: str, role: Role, source: str = "", target: str = "", *, of_weblate: Role | None = None
+) -> OpenedMemory:
+    """The memory with this name in a project of this pair, if the role in the project suffices.
+
+    `of_weblate` is the role that suffices for a memory in which Weblate keeps a glossary.
+    """
     here = service(request)
     known = await _all_memories(here, await _of_pair(request, source, target))
     numbers = {one.id for one in MemoryNames([one.memory for one in known]).find(name)}
     fitting = [one for one in known if one.memory.id in numbers]
-    allowed = [one for one in fitting if one.found.role.includes(role)]
+    allowed = [
+        one
+        for one in fitting
+        if one.found.role.includes(of_weblate if of_weblate and pair_in_name(one.memory.name) else role)
+    ]
     if not fitting:
         raise ProblemError(UNKNOWN_MEMORY)
     if not allowed:

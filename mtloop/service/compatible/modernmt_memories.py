@@ -17,7 +17,7 @@ from fastapi import APIRouter, Request, Response
 
 from mtloop.service.audit.models import utc
 from mtloop.service.compatible.memory_files import unpacked
-from mtloop.service.compatible.memory_glossaries import add_terms, read_terms
+from mtloop.service.compatible.memory_glossaries import add_terms, gave_terms, read_terms, remove_terms
 from mtloop.service.compatible.memory_lookup import (
     UNKNOWN_MEMORY,
     MemoryNames,
@@ -25,6 +25,7 @@ from mtloop.service.compatible.memory_lookup import (
     list_memories,
     newest,
     open_memory,
+    pair_in_name,
 )
 from mtloop.service.compatible.modernmt_answers import (
     bad_field,
@@ -34,10 +35,10 @@ from mtloop.service.compatible.modernmt_answers import (
     modernmt_problem,
     required_text,
 )
-from mtloop.service.compatible.opened_project import open_project, opened_projects
+from mtloop.service.compatible.opened_project import choose_project, open_project, opened_projects
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import MULTIPART, RequestFields, UploadedFile, read_fields
-from mtloop.service.problems import UNKNOWN_JOB, UNKNOWN_PROJECT, Problem, ProblemError
+from mtloop.service.problems import ROLE_TOO_WEAK, UNKNOWN_JOB, UNKNOWN_PROJECT, Problem, ProblemError
 from mtloop.service.project_log.client_store import MAX_MEMORIES, TranslationMemory
 from mtloop.service.project_log.event_log import Confirmed
 from mtloop.service.project_log.models import Role, TooManyMemories, TranslationProject
@@ -53,6 +54,7 @@ from mtloop.service.projects.project_calls import (
 from mtloop.service.state import Service, service
 
 MAX_NAME, MAX_DESCRIPTION, MAX_TUID, MAX_TEXT = 200, 1_000, 150, 1 << 22
+MAX_OF_WEBLATE = MAX_MEMORIES // 2  # every key may make them, so they leave room for others
 MAX_AT_ONCE = 20  # memories that one request names
 UNDONE_AT_ONCE = 1_000  # people who confirm meanwhile wait for one transaction at most
 NUMBER_BITS = 48  # of the number of a correction, in the id of a job
@@ -69,12 +71,19 @@ async def show_memories(request: Request) -> Response:
 
 @router.post("/memories")
 async def create_memory(request: Request) -> Response:
-    """Make a memory. One with the same external id is found again."""
+    """Make a memory. One with the same external id is found again.
+
+    Weblate keeps its glossaries in memories, and gives up if it cannot make one: so every key may make those.
+    """
     here = service(request)
-    found = await open_project(request, Role.CONFIRM)
+    projects = await opened_projects(request, Role.TRANSLATE)
     fields = await read_fields(request, here.settings.max_body)
     name, description = required_text(fields, "name", MAX_NAME), limited_text(fields, "description", MAX_DESCRIPTION)
     external_id = limited_text(fields, "external_id", MAX_NAME)
+    if pair := pair_in_name(name):
+        found = await choose_project(here, projects, Role.TRANSLATE, *pair)
+        return data_response(memory_json(found, await _of_weblate(here, found, name)))
+    found = await choose_project(here, projects, Role.CONFIRM)
     return data_response(memory_json(found, await _known_or_new(here, found, name, description, external_id)))
 
 
@@ -125,10 +134,12 @@ async def change_memory(name: str, request: Request) -> Response:
 
 @router.delete("/memories/{name}")
 async def delete_memory(name: str, request: Request) -> Response:
-    """Delete a memory, and undo its corrections. They stay in the list of corrections, as undone."""
+    """Delete a memory with its terms, and undo its corrections. They stay in the list of corrections, as undone."""
     here = service(request)
-    one = await open_memory(request, name, Role.CONFIRM)
+    one = await open_memory(request, name, Role.CONFIRM, of_weblate=Role.TRANSLATE)
+    await _check_deletion(here, one)
     await _undo_all(here, one)
+    await remove_terms(here, one.found, one.memory)
     await here.storage.clients.delete_memory(one.memory)
     await _undo_all(here, one)  # what came before the memory was gone
     return data_response(memory_json(one.found, one.memory))
@@ -157,13 +168,17 @@ async def add_to_memory(name: str, request: Request) -> Response:
 @router.post("/memories/{name}/glossary")
 @router.put("/memories/{name}/glossary")
 async def add_to_glossary(name: str, request: Request) -> Response:
-    """Add terms to the glossary of the project. A term that is there gets the new translation."""
+    """Add terms to the glossary of the project. A term that is there gets the new translation.
+
+    The terms of a Weblate whose key may not change the glossary are not used: it gets translations all the same.
+    """
     here = service(request)
-    one = await open_memory(request, name, Role.ORGANISE)
-    fields = await read_fields(request, here.settings.max_project_body)
-    async with here.heavy_work:
-        terms = await asyncio.to_thread(read_terms, fields, one.found.project, here.settings.max_project_body)
-    await add_terms(here, one.found, terms)
+    one = await open_memory(request, name, Role.ORGANISE, of_weblate=Role.TRANSLATE)
+    fields, terms = await read_fields(request, here.settings.max_project_body), dict[str, str]()
+    if one.found.role.includes(Role.ORGANISE):
+        async with here.heavy_work:
+            terms = await asyncio.to_thread(read_terms, fields, one.found.project, here.settings.max_project_body)
+        await add_terms(here, one.found, one.memory, terms)
     return data_response(_finished_job(one.found.project, one.memory, len(terms)))
 
 
@@ -229,6 +244,27 @@ async def _known_or_new(
     if made is None:
         raise ProblemError(UNKNOWN_PROJECT)
     return made
+
+
+async def _of_weblate(here: Service, found: AuthorisedProject, name: str) -> TranslationMemory:
+    """The memory in which Weblate keeps a glossary. Of one name there is one, as Weblate expects."""
+    mine = [one for one in await here.storage.clients.memories(found.project.id) if pair_in_name(one.name)]
+    if same := [one for one in mine if one.name == name]:
+        return same[0]
+    if len(mine) >= MAX_OF_WEBLATE:
+        raise ProblemError(NO_MORE_MEMORIES)
+    return await _known_or_new(here, found, name, "", "")
+
+
+async def _check_deletion(here: Service, one: OpenedMemory) -> None:
+    """Raise a problem if a key may not take back what a memory holds. Whoever may translate may delete an empty one."""
+    if await gave_terms(here, one.memory):
+        needed = Role.ORGANISE
+    else:
+        holds_corrections = bool(await here.storage.clients.corrections_of(one.memory, 0, 1))
+        needed = Role.CONFIRM if holds_corrections else Role.TRANSLATE
+    if not one.found.role.includes(needed):
+        raise ProblemError(ROLE_TOO_WEAK)
 
 
 def _at_most(names: Sequence[str], field: str, most: int) -> Sequence[str]:

@@ -38,12 +38,24 @@ class Configured:
 class GlossaryChanged:
     """The terms that translations must use, with their translations. They replace all earlier ones.
 
-    `id` and `name` are those under which a client of a compatible API knows the glossary; empty if it has none.
+    `id` and `name` are those under which a client of a compatible API knows the glossary, since the time `created`;
+    empty if it has none. `from_memories` are the terms that each memory of a client gave, by the document of the
+    memory: they go with it.
     """
 
     terms: Mapping[str, str]
     id: str = ""
     name: str = ""
+    created: float = 0.0
+    from_memories: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def replaced(self, terms: Mapping[str, str], id: str = "", name: str = "", created: float = 0.0) -> GlossaryChanged:
+        """Other terms in its place. What a memory gave and is still there can still go with the memory."""
+        still = {
+            memory: {term: translation for term, translation in given.items() if terms.get(term) == translation}
+            for memory, given in self.from_memories.items()
+        }
+        return GlossaryChanged(terms, id, name, created, {memory: given for memory, given in still.items() if given})
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,8 @@ async def _change(here: Service, found: AuthorisedProject, body: ProjectChangeBo
     old = found.project
     events: list[Event] = [] if (configured := await _changed(here, old, body)) is None else [configured]
     if body.glossary is not None:
-        glossary = GlossaryChanged(body.glossary)
+        known = await here.storage.projects.newest_glossary(old.id)
+        glossary = (known.event if known else GlossaryChanged({})).replaced(body.glossary)
         await asyncio.to_thread(check_glossary, old, glossary)  # many terms take a while
         events.append(glossary)
     changed = await here.storage.projects.change(old, events, found.participant.id) if events else True

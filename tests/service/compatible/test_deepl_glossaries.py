@@ -80,6 +80,7 @@ def test_a_glossary_of_the_native_api_has_a_stable_id(owner: DeeplCalls) -> None
     assert shown[0]["name"] == owner.project
     edited = owner.call("PATCH", f"/v3/glossaries/{shown[0]['glossary_id']}", json={"name": "ui"}).json()
     assert edited["glossary_id"] == shown[0]["glossary_id"]
+    assert edited["creation_time"] == shown[0]["creation_time"]
     assert owner.get("/v2/glossaries")["glossaries"][0]["name"] == "ui"
     assert native_terms(owner) == {"pane": "Bereich"}
 
@@ -90,6 +91,7 @@ def test_version_3_edits_keep_the_id(owner: DeeplCalls) -> None:
     assert made["dictionaries"] == [PAIR | {"entry_count": 2}]
     merged = owner.call("PATCH", path, json={"dictionaries": [ENTRIES | {"entries": "menu\tMenü"}]}).json()
     assert merged["dictionaries"] == [PAIR | {"entry_count": 3}]
+    assert merged["creation_time"] == made["creation_time"] == owner.get(path)["creation_time"]
     assert owner.get(f"{path}/entries", params=PAIR)["dictionaries"] == [
         PAIR | {"entries": "pane\tBereich\nlist box\tListenfeld\nmenu\tMenü", "entries_format": "tsv"}
     ]

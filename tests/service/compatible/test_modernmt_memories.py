@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -28,8 +29,13 @@ PAIR = {"source": "en", "target": "de"}
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> TaskServer:
+    """A server with a model for en-de, and one that says it is for en-fr."""
     folder = tmp_path_factory.mktemp("memories")
-    settings = Settings(folder=folder / "data", models=tiny_model, engine_linger=1, failures=0, max_upload=50_000)
+    french = shutil.copytree(tiny_model, folder / "french")
+    languages = {"source_lang": "en", "target_lang": "fr"}
+    (french / "tokenizer_config.json").write_text(json.dumps(languages), encoding="utf-8")
+    models = f"{tiny_model},{french}"
+    settings = Settings(folder=folder / "data", models=models, engine_linger=1, failures=0, max_upload=50_000)
     return TaskServer(settings, folder)
 
 
@@ -359,3 +365,88 @@ def test_a_translator_works_with_matecat(mmt: ModernMTCalls) -> None:
     file = {"tmx": ("key.tmx.gz", gzip.compress(tmx(*PAIRS[2:4])))}
     finished(mmt, mmt.data("post", "/memories/x_mm-KEY1/content", data={"compression": "gzip"}, files=file))
     assert send("GET", "/translate", **asked | {"q": PAIRS[2][0]})["translation"] == PAIRS[2][1]
+
+
+def weblate_sends_its_glossary(mmt: ModernMTCalls, name: str, *terms: tuple[str, str]) -> int:
+    """As the engine ModernMT of Weblate does: real methods, a form, then a table. Return the id of the memory."""
+    headers = {"MMT-ApiKey": mmt.key, "MMT-Platform": "Weblate"}
+    made = mmt.client.post("/modernmt/memories", data={"name": name}, headers=headers)
+    assert made.status_code == 200, made.text
+    id = int(made.json()["data"]["id"])
+    table = "en,de\r\n" + "".join(f"{term},{translation}\r\n" for term, translation in terms)
+    address, options = f"/modernmt/memories/{id}/glossary", {"data": {"type": "unidirectional"}, "headers": headers}
+    sent = mmt.client.post(address, files={"csv": ("a.csv", table.encode())}, **options)
+    assert sent.status_code == 200, sent.text
+    listed = mmt.client.get("/modernmt/memories", headers=headers).json()["data"]
+    assert {one["name"]: one["id"] for one in listed}[name] == id
+    return id
+
+
+@pytest.mark.parametrize("role", ["translate", "confirm"])
+def test_a_weblate_with_a_weak_key_goes_on_without_its_glossary(
+    mmt: ModernMTCalls, keys: dict[str, str], role: str
+) -> None:
+    headers, bob = {"x-api-key": mmt.key}, ModernMTCalls(mmt.client, keys["bob"])
+    mmt.client.put("/v1/projects/manual/members/bob", json={"role": role}, headers=headers)
+    mmt.client.patch("/v1/projects/manual", json={"glossary": {"file": "Datei"}}, headers=headers)
+    id = weblate_sends_its_glossary(bob, "weblate:1:en:de:3f2a", ("file", "Akte"), ("drawer", "Schublade"))
+    assert weblate_sends_its_glossary(bob, "weblate:1:en:de:3f2a", ("file", "Akte")) == id
+    assert native(mmt, "/glossary")["terms"] == {"file": "Datei"}
+    assert bob.translate(PAIRS[0][0], glossaries=str(id)) == bob.translate(PAIRS[0][0])
+    assert bob.data("delete", f"/memories/{id}")["id"] == id
+
+
+def test_a_weak_key_deletes_no_glossary_of_weblate_that_holds_something(
+    mmt: ModernMTCalls, keys: dict[str, str]
+) -> None:
+    bob = ModernMTCalls(mmt.client, keys["bob"])
+    mmt.client.put("/v1/projects/manual/members/bob", json={"role": "confirm"}, headers={"x-api-key": mmt.key})
+    id = weblate_sends_its_glossary(mmt, "weblate:1:en:de:3f2a", ("drawer", "Schublade"))
+    assert bob.error("delete", f"/memories/{id}")[0] == 403
+    other = weblate_sends_its_glossary(bob, "weblate:2:en:de:3f2a", ("drawer", "Lade"))
+    mmt.teach(other, *PAIRS[0])
+    mmt.client.put("/v1/projects/manual/members/bob", json={"role": "translate"}, headers={"x-api-key": mmt.key})
+    assert bob.error("delete", f"/memories/{other}")[0] == 403
+    assert native(mmt, "/glossary")["terms"] == {"drawer": "Schublade"}
+
+
+def test_the_glossaries_of_weblate_leave_room_for_other_memories(
+    mmt: ModernMTCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modernmt_memories, "MAX_OF_WEBLATE", 1)
+    weblate_sends_its_glossary(mmt, "weblate:1:en:de:3f2a")
+    assert mmt.error("post", "/memories", {"name": "weblate:2:en:de:3f2a"})[0] == 409
+    assert mmt.data("post", "/memories", {"name": "mine"})["name"] == "mine"
+
+
+def test_the_name_of_a_glossary_of_weblate_chooses_the_project(mmt: ModernMTCalls, home: TaskServer) -> None:
+    headers, model = {"x-api-key": mmt.key}, home.settings.models.split(",")[1]
+    body = {"name": "french", "source_language": "en", "target_language": "fr", "model": model}
+    made = mmt.client.post("/v1/projects", json=body, headers=headers)
+    assert made.status_code == 201, made.text
+    try:
+        assert mmt.error("post", "/memories", {"name": "mine"})[0] == 400  # nothing says which project
+        weblate_sends_its_glossary(mmt, "weblate:1:en:de:3f2a", ("file", "Datei"))
+        assert native(mmt, "/glossary")["terms"] == {"file": "Datei"}
+        french = mmt.client.get("/v1/projects/french/glossary", headers=headers).json()
+        assert french["terms"] == {}
+    finally:
+        mmt.client.delete("/v1/projects/french", headers=headers)
+
+
+def test_the_terms_of_a_memory_go_with_it(mmt: ModernMTCalls) -> None:
+    """Weblate deletes the memory of its glossary when the glossary changes, and makes another one."""
+    headers = {"x-api-key": mmt.key}
+    mmt.client.patch("/v1/projects/manual", json={"glossary": {"tool": "Werkzeug"}}, headers=headers)
+    terms = ("tool", "Werkzeug"), ("file", "Datei"), ("drawer", "Schublade"), ("pane", "Bereich")
+    first = weblate_sends_its_glossary(mmt, "weblate:1:en:de:1", *terms)
+    second = weblate_sends_its_glossary(mmt, "weblate:2:en:de:1", ("file", "Datei"), ("pane", "Scheibe"))
+    glossary = native(mmt, "/glossary")["terms"]
+    assert glossary == {"tool": "Werkzeug", "file": "Datei", "drawer": "Schublade", "pane": "Scheibe"}
+    mmt.client.patch("/v1/projects/manual", json={"glossary": glossary | {"disk": "Platte"}}, headers=headers)
+    mmt.data("delete", f"/memories/{first}")
+    left = {"tool": "Werkzeug", "file": "Datei", "pane": "Scheibe", "disk": "Platte"}
+    assert native(mmt, "/glossary")["terms"] == left
+    mmt.client.patch("/v1/projects/manual", json={"glossary": left | {"file": "Akte"}}, headers=headers)
+    mmt.data("delete", f"/memories/{second}")  # what somebody has changed since is not its own any more
+    assert native(mmt, "/glossary")["terms"] == {"tool": "Werkzeug", "file": "Akte", "disk": "Platte"}
