@@ -108,9 +108,12 @@ async def add_to_memories(request: Request) -> Response:
     names = _at_most(listed_names(fields, "memories"), "memories", MAX_NAME) if "memories" in fields else []
     pair = fields.text("source"), fields.text("target")
     if not names:
-        return data_response([await _taught(here, await open_project(request, Role.CONFIRM, *pair), None, fields)])
+        found, replaces = await open_project(request, Role.CONFIRM, *pair), request.method == "PUT"
+        return data_response([await _taught(here, found, None, fields, replaces)])
     opened = [await open_memory(request, name, Role.CONFIRM, *pair) for name in dict.fromkeys(names)]
-    return data_response([await _taught(here, one.found, one.memory, fields) for one in opened])
+    return data_response(
+        [await _taught(here, one.found, one.memory, fields, request.method == "PUT") for one in opened]
+    )
 
 
 @router.get("/memories/{name}")
@@ -160,9 +163,9 @@ async def add_to_memory(name: str, request: Request) -> Response:
         one = await open_memory(request, name, Role.CONFIRM, fields.text("source"), fields.text("target"))
         file = fields.file("tmx")
         read = await _read_in_turn(here, fields, file, one) if file else None
-    return data_response(
-        await (_taught(here, one.found, one.memory, fields) if read is None else _added(here, one, read))
-    )
+    if read is not None:
+        return data_response(await _added(here, one, read))
+    return data_response(await _taught(here, one.found, one.memory, fields, request.method == "PUT"))
 
 
 @router.post("/memories/{name}/glossary")
@@ -284,9 +287,12 @@ def _is_multipart(request: Request) -> bool:
 
 
 async def _taught(
-    here: Service, found: AuthorisedProject, memory: TranslationMemory | None, fields: RequestFields
+    here: Service, found: AuthorisedProject, memory: TranslationMemory | None, fields: RequestFields, replaces: bool
 ) -> dict[str, Any]:
-    """Learn a pair, in its turn if the project is being rebuilt. One that may not be learned is refused."""
+    """Learn a pair, in its turn if the project is being rebuilt. One that may not be learned is refused.
+
+    With `replaces`, it takes the place of a pair that was sent before without a tuid.
+    """
     tuid, document = limited_text(fields, "tuid", MAX_TUID), memory.document if memory else ""
     event = confirmation(
         found.project,
@@ -295,11 +301,27 @@ async def _taught(
         document=document,
         external_id=_external_id(document, tuid),
     )
+    older = await _unnamed(here, found.project, event) if replaces else None
     answer = await confirm_translation(here, found, event)
     if answer["refused"]:
         raise bad_field("translation", f"not learned: {answer['refused']}")
+    if older is not None and not answer["waiting"]:
+        last = await here.storage.corrections.undo_many(found.project.id, [older], found.participant.id)
+        here.engines.nudge(found.project.id, last or 0)
+        answer["rebuilding"] = True
     number, progress = answer["number"], 0.0 if answer.get("rebuilding") else 1.0
     return job_json(job_id(found.project.id, number, number), memory.id if memory else None, 1, progress)
+
+
+async def _unnamed(here: Service, project: TranslationProject, event: Confirmed) -> int | None:
+    """The newest pair of the same source that came without a tuid, into the same memory; None if the tuid is known.
+
+    MateCat confirms a segment without a tuid at first, and with one when it is confirmed again.
+    """
+    clients = here.storage.clients
+    if await clients.newest_confirmation(project.id, event.segment_key) is not None:
+        return None
+    return await clients.newest_confirmation(project.id, replace(event, external_id="").segment_key)
 
 
 async def _added(here: Service, one: OpenedMemory, read: ImportedFile) -> dict[str, Any]:

@@ -130,6 +130,14 @@ class ClientStore:
         rows = await self._database.rows(sa.select(_E.number).where(its).order_by(_E.number).limit(limit))
         return [int(row.number) for row in rows]
 
+    async def newest_confirmation(self, project_id: int, segment: str) -> int | None:
+        """The number of the newest confirmation of a segment, by its key, that is neither refused nor undone."""
+        mine = sa.and_(_E.project_id == project_id, _E.segment == segment, _E.kind == "confirm")
+        counts = sa.and_(_E.body["refused"].as_string() == "", _newest_undo_or_redo() != "undo")
+        query = sa.select(_E.number).where(mine, counts)
+        row = await self._database.row(query.order_by(_E.number.desc()).limit(1))
+        return None if row is None else int(row.number)
+
     async def add_memory(
         self, project_id: int, name: str, description: str = "", external_id: str | None = None
     ) -> TranslationMemory | None:

@@ -138,13 +138,29 @@ def test_a_tuid_replaces(mmt: ModernMTCalls, memory: int) -> None:
     assert mmt.error("put", f"/memories/{memory}/content", {**PAIR, "sentence": "a", "translation": "b"})[0] == 400
 
 
+def test_a_tuid_takes_the_place_of_a_pair_without_one(mmt: ModernMTCalls, memory: int) -> None:
+    """Only in its memory, only once, and not if it is refused."""
+    source, target = "Close the pane at the top of the window.", PAIRS[0][1]
+    other = mmt.data("post", "/memories", {"name": "other"})["id"]
+    mmt.teach(memory, source, target)
+    mmt.teach(other, source, PAIRS[1][1])
+    body = {**PAIR, "sentence": source, "translation": source, "tuid": "7:1"}
+    assert mmt.error("put", f"/memories/{memory}/content", body)[0] == 400
+    assert corrections(mmt)[target] == "learned"
+    finished(mmt, mmt.teach(memory, source, PAIRS[2][1], "put", tuid="7:1"))
+    mmt.teach(memory, source, PAIRS[3][1])  # another segment with the same source
+    finished(mmt, mmt.teach(memory, source, PAIRS[4][1], "put", tuid="7:1"))
+    states = [target, PAIRS[1][1], PAIRS[2][1], PAIRS[3][1], PAIRS[4][1]]
+    assert [corrections(mmt)[one] for one in states] == ["undone", "learned", "replaced", "learned", "learned"]
+
+
 def test_content_for_several_memories(mmt: ModernMTCalls, memory: int) -> None:
     other = mmt.data("post", "/memories", {"name": "other"})["id"]
     body = {**PAIR, "sentence": PAIRS[0][0], "translation": PAIRS[0][1]}
     jobs = mmt.data("post", "/memories/content", {**body, "memories": f"x_mm-KEY1,{other}", "session": "s"})
     assert [job["memory"] for job in jobs] == [memory, other]
     documents = [one["document"] for one in native(mmt, "/corrections")["corrections"]]
-    assert sorted(documents) == [f"memory/{memory}", f"memory/{other}"]
+    assert set(documents) == {f"memory/{memory}", f"memory/{other}"}
     assert mmt.error("post", "/memories/content", {**body, "memories": "x_mm-KEY1,unknown"})[0] == 404
     assert mmt.data("post", "/memories/content", body)[0]["memory"] is None  # MateCat without keys
     assert len(native(mmt, "/corrections")["corrections"]) == 3
@@ -362,6 +378,10 @@ def test_a_translator_works_with_matecat(mmt: ModernMTCalls) -> None:
     job = send("PUT", "/memories/x_mm-KEY1/content", **sent, tuid="7:1", translation=PAIRS[1][1])
     finished(mmt, job)
     assert send("GET", "/translate", **asked)["translation"] == PAIRS[1][1]
+    assert corrections(mmt) == {target: "undone", PAIRS[1][1]: "learned"}
+    job = send("PUT", "/memories/x_mm-KEY1/content", **sent, tuid="7:1", translation=PAIRS[2][1])
+    finished(mmt, job)
+    assert corrections(mmt) == {target: "undone", PAIRS[1][1]: "replaced", PAIRS[2][1]: "learned"}
     file = {"tmx": ("key.tmx.gz", gzip.compress(tmx(*PAIRS[2:4])))}
     finished(mmt, mmt.data("post", "/memories/x_mm-KEY1/content", data={"compression": "gzip"}, files=file))
     assert send("GET", "/translate", **asked | {"q": PAIRS[2][0]})["translation"] == PAIRS[2][1]
