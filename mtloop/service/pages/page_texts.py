@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,12 +45,27 @@ class Messages:
         text = f"{value:,.{digits}f}"
         return text.translate(_DECIMAL_COMMA) if self.language in DECIMAL_COMMA else text
 
+    def since(self, when: float) -> str:
+        """The time since `when`, in the largest unit that fits."""
+        seconds = max(0, int(time.time() - when))
+        for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+            if count := seconds // length:
+                return self(f"ago_{unit}") if count == 1 else self(f"ago_{unit}s", count=count)
+        return self("ago_now")
+
 
 @lru_cache(maxsize=64)
 def messages(page: str, language: str) -> Messages:
     """The texts of a page in a language, for the template and, as `texts`, for its scripts."""
     with (FOLDER / f"{page}.{language}.toml").open("rb") as file:
         return Messages(language, tomllib.load(file))
+
+
+@lru_cache(maxsize=8)
+def refusals(language: str) -> list[tuple[str, str]]:
+    """What the API says when it refuses something, and how a page says it, in the order in which they are tried."""
+    said, shown = messages("refusals", "api").texts, messages("refusals", language).texts
+    return [(said[key], shown[key]) for key in said]
 
 
 def language_of(request: Request) -> str:

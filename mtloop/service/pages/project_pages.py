@@ -14,7 +14,14 @@ from mtloop.methods.registry import find_method, plugin_points
 from mtloop.report.drawing_data import drawing_data
 from mtloop.service.accounts.models import Participant
 from mtloop.service.documents.document_bodies import document_json
-from mtloop.service.pages.page_texts import LANGUAGES, Messages, language_of, messages, remember_language
+from mtloop.service.pages.page_texts import (
+    LANGUAGES,
+    Messages,
+    language_of,
+    messages,
+    refusals,
+    remember_language,
+)
 from mtloop.service.pages.project_charts import project_charts
 from mtloop.service.pages.rendering import page
 from mtloop.service.problems import ProblemError
@@ -133,7 +140,8 @@ def _page(request: Request, name: str, who: Participant, status: int = 200, **co
     """A page in the language of its reader."""
     language = language_of(request)
     say: Messages = messages("workbench", language)
-    response = page(name, who, status, say=say, language=language, languages=LANGUAGES, **content)
+    shown = {"say": say, "language": language, "languages": LANGUAGES, "refusals": refusals(language)}
+    response = page(name, who, status, **shown, **content)
     return remember_language(response, request)
 
 

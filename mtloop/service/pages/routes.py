@@ -17,7 +17,7 @@ from mtloop.service.audit.models import Actor
 from mtloop.service.http import read_raw
 from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
 from mtloop.service.pages.run_charts import run_charts
-from mtloop.service.pages.service_pages import missing_page, sign_in_page
+from mtloop.service.pages.service_pages import missing_page, runs_page, sign_in_page
 from mtloop.service.pages.task_words import pass_rule, reward_meaning
 from mtloop.service.problems import EXPIRED_KEY, NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
@@ -109,7 +109,7 @@ async def show_runs(request: Request) -> Response:
     runs = await here.storage.tasks.runs_of(who, after=await _run_after(here, request, who), limit=ROWS + 1)
     tasks = await here.storage.tasks.tasks_by_id(run.task_id for run, _ in runs)
     rows = [(run, progress, tasks[run.task_id]) for run, progress in runs[:ROWS] if run.task_id in tasks]
-    return page("runs.html", who, runs=rows, following=_following([run.token for run, _ in runs]))
+    return runs_page(request, who, runs=rows, following=_following([run.token for run, _ in runs]))
 
 
 @router.get("/runs/{token}")

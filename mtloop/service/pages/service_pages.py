@@ -20,6 +20,11 @@ def sign_in_page(request: Request, who: Participant | None, refusal: str = "") -
     return _page(request, "login.html", who, 401 if refusal else 200, refusal=refusal)
 
 
+def runs_page(request: Request, who: Participant, **content: Any) -> Response:
+    """The runs of a participant in shared tasks."""
+    return _page(request, "runs.html", who, 200, **content)
+
+
 def missing_page(request: Request, who: Participant | None) -> Response:
     """There is no such page, or the reader may not see it."""
     return _page(request, "missing.html", who, 404)

@@ -156,3 +156,28 @@ def test_others_get_json(lite: TaskServer, accept: str) -> None:
     assert not prefers_html(accept)
     with lite.serve() as client:
         assert client.get("/nowhere", headers={"accept": accept}).json()["status"] == 404
+
+
+def test_the_page_of_runs_speaks_german(lite: TaskServer) -> None:
+    lite.with_storage(lambda storage: storage.accounts.add_participant("me", hash_key("mtl_mine")))
+    with lite.serve() as client:
+        client.post("/login", data={"key": "mtl_mine"})
+        page = client.get("/runs?lang=de")
+        assert "Sie haben noch keine Läufe." in page.text
+        assert english_words(page.text.replace("mtloop join", "").replace("POST /v1/tasks/TASK/runs", "")) == set()
+        assert "You have no runs yet." in client.get("/runs?lang=en").text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "english", "german"),
+    [
+        (5, "just now", "gerade eben"),
+        (60, "1 minute ago", "vor 1 Minute"),
+        (7200, "2 hours ago", "vor 2 Stunden"),
+        (300_000, "3 days ago", "vor 3 Tagen"),
+    ],
+)
+def test_times_speak_german(seconds: int, english: str, german: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_000_000.0)
+    assert messages("service", "en").since(1_000_000.0 - seconds) == english
+    assert messages("service", "de").since(1_000_000.0 - seconds) == german

@@ -362,7 +362,7 @@ def test_the_page_speaks_german(browser: Browser, site: CampaignSite) -> None:
     rater.check_no_errors(site.url)
 
 
-@pytest.mark.parametrize("name", ["rating", "campaigns", "service", "workbench"])
+@pytest.mark.parametrize("name", ["rating", "campaigns", "service", "workbench", "refusals"])
 def test_catalogues_have_the_same_texts_and_placeholders_in_every_language(name: str) -> None:
     known, *others = (messages(name, language).texts for language in LANGUAGES)
 

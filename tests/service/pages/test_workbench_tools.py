@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from helpers.accessibility import accessibility_faults
 from helpers.browser import chromium
 from helpers.overflow import PHONE_WIDTH, overflowing
 from helpers.served_projects import ServedProjects, serving_projects
-from helpers.workbench import SOURCES, Bench, api, document_of
+from helpers.workbench import SOURCES, Bench, api, document_of, upload
 from playwright.sync_api import Browser, expect
 
 MIDDLE = """([element, start, end]) => {
@@ -289,3 +290,37 @@ def test_a_new_suggestion_does_not_replace_what_is_selected(browser: Browser, se
     page.keyboard.press("Alt+r")
     assert bench.text() == "Schließen Sie das Fach."
     bench.check_no_errors()
+
+
+XLIFF = b"""<xliff version="1.2"><file source-language="en" target-language="de" datatype="x" original="a"><body>
+<trans-unit id="1"><source>Press <x id="1"/> and wait.</source></trans-unit>
+<trans-unit id="2"><source>Save the file.</source></trans-unit>
+</body></file></xliff>"""
+
+
+def test_refusals_are_shown_in_german(browser: Browser, served: ServedProjects, tmp_path: Path) -> None:
+    document = document_of(served, "refusals", ["Open the file %s.", "Save it as a new copy.", "Close it."])
+    bench = Bench.sign_in(browser, served.url, served.key, locale="de")
+    page = bench.open_document("refusals", document)
+    problem = page.locator(".problem")
+    bench.type_over("Datei %s und %d öffnen.")
+    page.keyboard.press("Control+Enter")
+    expect(problem.locator("span")).to_have_text("%d kommt im Ausgangstext nicht vor.")
+    expect(problem.locator("button")).to_have_text("Trotzdem bestätigen")
+    bench.row(2).locator(".source").click()
+    bench.confirm("Save it to a new place now.")
+    expect(page.locator("#said")).to_contain_text(
+        "nicht gelernt: die Übersetzung scheint nicht in der Zielsprache zu sein"
+    )
+    marked = upload(served, "refusals", XLIFF, "a.xlf")
+    page = bench.open_document("refusals", marked)
+    bench.type_over('<x id="1"/> & warten')
+    page.keyboard.press("Control+Enter")
+    expect(problem).to_contain_text("Die Zeichen & und < werden hier als &amp; und &lt; geschrieben")
+    (wrong := tmp_path / "wrong.xlf").write_text("<xliff")
+    bench.open("/projects/refusals")
+    page.set_input_files("#file", wrong)
+    expect(page.locator("#said")).to_contain_text("wrong.xlf wurde nicht hinzugefügt: Zeile 1: ")
+    page.fill("#member", "nobody")
+    page.click("#member-form button")
+    expect(page.locator("#said")).to_contain_text("Der Server kennt niemanden mit diesem Namen.")

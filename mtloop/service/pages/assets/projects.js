@@ -12,7 +12,7 @@ function tell(text, wrong = false) {
 // True if the service did what it was asked for; else its answer is shown.
 function succeeded(answer) {
   if (answer.status >= 200 && answer.status < 300) return true;
-  tell(answer.status === 0 ? say("offline") : say("problem", { detail: answer.body?.detail ?? answer.status }), true);
+  tell(answer.status === 0 ? say("offline") : say("problem", { detail: reasonOf(answer.body?.detail ?? answer.status) }), true);
   return false;
 }
 
@@ -27,7 +27,9 @@ async function upload(file) {
   if (!file) return;
   tell(say("uploading", { name: file.name }));
   const answer = await sendFile(`${projectUrl}/documents?name=${encodeURIComponent(file.name)}`, file);
-  if (succeeded(answer)) location.assign(`/projects/${pageData.project}/documents/${answer.body.document}`);
+  if (answer.status === 201) location.assign(`/projects/${pageData.project}/documents/${answer.body.document}`);
+  else if (answer.status === 0) succeeded(answer);
+  else tell(say("not_added", { name: file.name, reason: reasonOf(answer.body?.detail ?? answer.status) }), true);
 }
 
 async function sendFile(path, file) {

@@ -117,7 +117,7 @@ function confirmed(unit, answer) {
   forgetDraft(unit.index);
   repaint(unit.index);
   const number = unit.index + 1;
-  tell(answer.refused ? say("not_learned", { number, reason: answer.refused }) : say("confirmed_now", { number }));
+  tell(answer.refused ? say("not_learned", { number, reason: reasonOf(answer.refused) }) : say("confirmed_now", { number }));
   suggestions.renew();
   listeners.dispatchEvent(new Event("learned"));
 }
@@ -125,8 +125,8 @@ function confirmed(unit, answer) {
 function refuse(unit, answer) {
   const reason = answer.body?.detail ?? String(answer.status);
   const isProtected = answer.body?.type?.endsWith("protected-text");
-  if (editor.index === unit.index) editor.refuse(isProtected ? brokenText(unit, editor.text) || reason : reason, isProtected && reason.includes("force"));
-  else tell(say("refused_offline", { number: unit.index + 1, reason }), true);
+  if (editor.index === unit.index) editor.refuse(isProtected ? brokenText(unit, editor.text) || reasonOf(reason) : reasonOf(reason), isProtected && reason.includes("force"));
+  else tell(say("refused_offline", { number: unit.index + 1, reason: reasonOf(reason) }), true);
 }
 
 async function undoUnit(unit) {

@@ -17,7 +17,7 @@ function succeeded(answer) {
   if (answer.status >= 200 && answer.status < 300) return true;
   if (answer.status === 0) showConnection("offline");
   else if (answer.status === 401) tell(say("signed_out"), true);
-  else tell(say("problem", { detail: answer.body?.detail ?? answer.status }), true);
+  else tell(say("problem", { detail: reasonOf(answer.body?.detail ?? answer.status) }), true);
   return false;
 }
 
