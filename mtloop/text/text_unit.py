@@ -6,7 +6,7 @@ import html
 import re
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -17,6 +17,7 @@ from mtloop.text.protected.flatten import Flat, FlatMark, depths, has_letters, r
 from mtloop.text.protected.icu import IcuArgument, IcuError, IcuMessage, parse_icu
 from mtloop.text.protected.mnemonics import Mnemonic, take_mnemonic
 from mtloop.text.protected.passage import Assembled, Passage
+from mtloop.text.protected.symbols import symbols_of
 from mtloop.text.protected.tags import find_tags
 from mtloop.text.protected.word_links import Align
 from mtloop.text.sentence_cutting import align_sentences, cut_sentences
@@ -65,15 +66,25 @@ class TextUnit:
     """For each argument of an ICU message, the texts of its branches."""
 
     @classmethod
-    def of(cls, source: str, syntax: Syntax | str = Syntax.PLAIN, *, has_mnemonic: bool = False) -> TextUnit:
-        """Find what is protected, and cut the rest into sentences. `has_mnemonic`: the text is that of a label."""
+    def of(
+        cls,
+        source: str,
+        syntax: Syntax | str = Syntax.PLAIN,
+        *,
+        has_mnemonic: bool = False,
+        symbols: Mapping[str, bool] | None = None,
+    ) -> TextUnit:
+        """Find what is protected, and cut the rest into sentences.
+
+        `has_mnemonic`: the text is that of a label. `symbols`: of a translation, those of its source.
+        """
         syntax = Syntax(syntax)
         try:
             message = parse_icu(source) if "{" in source else None
             if message is not None:
-                return cls._of_message(source, message, syntax)
-            return cls._of_label(source, syntax, has_mnemonic) or cls(
-                source, syntax, template=_template(source, syntax)
+                return cls._of_message(source, message, syntax, symbols)
+            return cls._of_label(source, syntax, has_mnemonic, symbols) or cls(
+                source, syntax, template=_template(source, syntax, symbols)
             )
         except (IcuError, ValueError) as error:
             return cls(source, syntax, problem=f"not a valid ICU message: {error}")
@@ -84,24 +95,28 @@ class TextUnit:
         return cls(source, template=(Passage(source),))
 
     @classmethod
-    def _of_label(cls, source: str, syntax: Syntax, is_sure: bool) -> TextUnit | None:
+    def _of_label(
+        cls, source: str, syntax: Syntax, is_sure: bool, symbols: Mapping[str, bool] | None
+    ) -> TextUnit | None:
         """Return the unit of a label with a mnemonic; None if the text is not one."""
         label, is_xml = source.strip(), syntax is not Syntax.PLAIN
         text, mnemonic = take_mnemonic(html.unescape(label) if is_xml else label, is_sure=is_sure)
         if mnemonic is None or find_tags(label, xml=is_xml):
             return None
         text = html.escape(text, quote=False) if is_xml else text
-        template = _template(source.replace(label, text, 1), syntax)
+        template = _template(source.replace(label, text, 1), syntax, symbols)
         is_one = sum(isinstance(item, Passage) for item in template) == 1
         return cls(source, syntax, template=template, mnemonic=mnemonic) if is_one else None
 
     @classmethod
-    def _of_message(cls, source: str, message: IcuMessage, syntax: Syntax) -> TextUnit:
+    def _of_message(
+        cls, source: str, message: IcuMessage, syntax: Syntax, symbols: Mapping[str, bool] | None = None
+    ) -> TextUnit:
         branches = tuple(
-            tuple(cls._of_message(branch.text, branch, syntax) for branch in argument.branches)
+            tuple(cls._of_message(branch.text, branch, syntax, symbols) for branch in argument.branches)
             for argument in message.arguments
         )
-        template = _template(message.text, syntax)
+        template = _template(message.text, syntax, symbols)
         return cls(source, syntax, template=template, message=message, branches=branches)
 
     @cached_property
@@ -203,7 +218,11 @@ class TextUnit:
             return ()
         if not self.is_protected and len(cut_sentences(target)) == 1 and target.strip() == target:
             return ((self.source, target),)
-        return tuple(_lessons(self, TextUnit.of(target, self.syntax, has_mnemonic=self.mnemonic is not None)))
+        return tuple(_lessons(self, self._translation(target)))
+
+    def _translation(self, target: str) -> TextUnit:
+        symbols = symbols_of(self.source if self.syntax is Syntax.PLAIN else html.unescape(self.source))
+        return TextUnit.of(target, self.syntax, has_mnemonic=self.mnemonic is not None, symbols=symbols)
 
 
 def _short_items(item: str | Passage, most: int) -> Iterator[str | Passage]:
@@ -319,9 +338,10 @@ def _joined(sentences: list[_Sentence], numbers: Iterator[int]) -> str:
     return " ".join(texts)
 
 
-def _template(text: str, syntax: Syntax) -> tuple[str | Passage, ...]:
+def _template(text: str, syntax: Syntax, symbols: Mapping[str, bool] | None) -> tuple[str | Passage, ...]:
     """Return the literal texts and the passages of a text."""
-    return tuple(_items(Flat.of(text, is_xml=syntax is Syntax.XML, is_html=syntax is Syntax.HTML)))
+    flat = Flat.of(text, is_xml=syntax is Syntax.XML, is_html=syntax is Syntax.HTML, symbols=symbols)
+    return tuple(_items(flat))
 
 
 def _items(flat: Flat) -> Iterator[str | Passage]:

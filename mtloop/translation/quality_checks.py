@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from mtloop.text.messages import join_names, one_line
 from mtloop.text.pair_filter import PairFilter
 from mtloop.text.protected.format_strings import format_failure, formats_of
 from mtloop.text.protected.placeholders import find_placeholders
+from mtloop.text.protected.symbols import symbols_of
 from mtloop.text.protected.tags import find_tags
 from mtloop.text.text_unit import Syntax, TextUnit
 
@@ -50,6 +52,7 @@ _REPEATED = re.compile(r"\b([^\W\d_]+)\s+\1\b")  # not "Möchten Sie sie"
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"\d+")
 _PERCENT = re.compile(r"\d+(?=%%$)")  # a number before %% may get a space: 100 %%
+_SIGNS, _SIGN_CATEGORIES = frozenset("§¶†‡‰•"), frozenset({"Sm", "Sc", "So", "No", "Co"})
 _PERCENT_SIGN = "\uff05"
 
 
@@ -108,6 +111,8 @@ def _failures(unit: TextUnit, source: str, target: str, language: str) -> Iterat
         return
     yield from _differences("placeholders", *map(_placeholders, texts))
     yield from _toolkit_failures(unit, *texts, language)
+    if lost := _lost_characters(*texts):
+        yield FailedCheck("characters", f"{join_names(lost)} {'is' if len(lost) == 1 else 'are'} missing")
     if unit.mnemonic and not _has_mnemonic(target, unit):
         yield FailedCheck("mnemonic", f"missing mnemonic {unit.mnemonic.mark!r}")
     yield from _differences("numbers", *(Counter(_NUMBER.findall(_without_placeholders(text))) for text in texts))
@@ -210,6 +215,20 @@ def _empty_line(source: str, target: str) -> int:
     lines = zip_longest(source.splitlines(), target.splitlines(), fillvalue="")
     empty = (number for number, (one, other) in enumerate(lines, start=1) if _WORD.search(one) and not other.strip())
     return next(empty, 0)
+
+
+def _lost_characters(source: str, target: str) -> list[str]:
+    """Return the signs and the words in another script that a translation lacks. A small model spells them wrongly."""
+    if source.isascii():
+        return []
+    words = [word for word in symbols_of(source) if word[:1].isalpha() and word not in target]
+    return [*words, *(_signs(source) - _signs(target)).elements()]
+
+
+def _signs(text: str) -> Counter[str]:
+    return Counter(
+        sign for sign in text if sign > "\x7f" and (sign in _SIGNS or unicodedata.category(sign) in _SIGN_CATEGORIES)
+    )
 
 
 def _plain_ellipsis(text: str) -> str:

@@ -58,6 +58,10 @@ PLACEHOLDERS = [
     "\x1b[0m",
     "\a",
     "\x1f",
+    " € ",
+    "👍🏽",
+    "x²",
+    " Ελλάδα ",
 ]
 TAGS = [
     "<b>",
@@ -169,6 +173,15 @@ def test_no_line_with_letters_becomes_empty(lines: list[str], data: st.DataObjec
         ("\x1b[1mOpen the file\x1b[0m and close the tray.", ("Open the file and close the tray.",)),
         ("Open the file\a and close\v it.\r\nThen wait.\r\n", ("Open the file and close it.", "Then wait.")),
         ("Error: \x1b[31m%s\x1b[0m was not found\x1b.", ("Error: %1 was not found.",)),
+        ("The price is 5 € or £3.", ("The price is 5 %1 or %2.",)),
+        ("😀 Open the file", ("Open the file",)),
+        ("Thanks 👍🏽! Family 👨\u200d👩\u200d👧 settings 🎉", ("Thanks %1!", "Family %1 settings")),
+        ("Flag 🇩🇪 and 1️⃣ → next", ("Flag %1 and %2 → next",)),
+        ("2½ cups of x² and CO₂, item ¾", ("%1 cups of %2 and %3, item %4",)),
+        ("Example™ and note¹ © 2024, 5 °C", ("Example and note © 2024, 5 °C",)),
+        ("中文 is Chinese, Νέα Ελληνικά is Greek, 5 μm", ("%1 is Chinese, %2 is Greek, 5 %3",)),
+        ("Открыть файл Office", ("Открыть файл Office",)),
+        ("See https://example.org/Ελλάδα?q=€.", ("See %1.",)),
         ("Open\x1fthe file https://a.org/b\x1b[0m.", ("Open the file %1.",)),
     ],
 )
@@ -605,3 +618,19 @@ def test_a_label_takes_no_words_in_front_of_it(
 def test_what_is_not_changed_comes_back_as_it_was(source: str) -> None:
     unit = TextUnit.of(source)
     assert unit.assemble(unit.parts).text == source
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lessons"),
+    [
+        ("The price is 5 €.", "Der Preis ist 5 €.", (("The price is 5 %1.", "Der Preis ist 5 %1."),)),
+        ("The price is 5 EUR.", "Der Preis ist 5 €.", (("The price is 5 EUR.", "Der Preis ist 5 €."),)),
+        ("Open 🎉 Office", "Office öffnen 🎉", (("Open %1 Office", "Office öffnen %1"),)),
+        ("Open Office XML", "Файл Office XML", (("Open Office XML", "Файл Office XML"),)),
+        ("The α of it", "Das α davon", (("The %1 of it", "Das %1 davon"),)),
+    ],
+)
+def test_a_translation_is_searched_for_the_symbols_of_its_source(
+    source: str, target: str, lessons: tuple[tuple[str, str], ...]
+) -> None:
+    assert TextUnit.of(source).lessons(target) == lessons

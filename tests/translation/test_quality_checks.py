@@ -22,6 +22,8 @@ from mtloop.translation.quality_checks import FailedCheck, failed_checks, is_bet
         ("Save <b>all</b> files", "Alle <b>Dateien speichern", "tags", "</b> is missing"),
         ("Save all files", "Alle <b>Dateien</b> speichern", "tags", "<b>, </b> are added"),
         ("\x1b[1mOpen\x1b[0m the file\v.", "Datei öffnen.", "placeholders", r"\x1b[1m, \x1b[0m, \x0b are missing"),
+        ("The price is 5 €.", "Der Preis ist 5 ‚.", "characters", "€ is missing"),
+        ("中文 is Chinese × 2 🎉", "Öcer ist Chinesisch 2", "characters", "中文, ×, 🎉 are missing"),
         ("A (small) list [of]", "Eine kleine Liste [von]", "brackets", "missing '(', ')'"),
         ("3 of 12 files", "3 von 21 Dateien", "numbers", "12 is missing"),
         ("Save the file.", "Die Datei speichern", "punctuation", "different punctuation at the end"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from mtloop.text.protected.mnemonics import is_marked_word
 from mtloop.text.protected.placeholders import ClientMarkup, client_markup, find_placeholders, stand_in
 from mtloop.text.protected.placement import FIXED_CHARACTERS, FIXED_CODES, FIXED_SPACE, LINE_END, Mark
+from mtloop.text.protected.symbols import find_symbols
 from mtloop.text.protected.tags import Tag, TagKind, find_tags
 
 FIRST, LAST = 0xF0000, 0xFFFFD
@@ -66,11 +67,16 @@ class Flat:
     marks: list[FlatMark] = field(default_factory=list)
 
     @classmethod
-    def of(cls, source: str, *, is_xml: bool = False, is_html: bool = False) -> Flat:
-        """Flatten a text. HTML is XML, but its block elements separate texts."""
+    def of(
+        cls, source: str, *, is_xml: bool = False, is_html: bool = False, symbols: Mapping[str, bool] | None = None
+    ) -> Flat:
+        """Flatten a text. HTML is XML, but its block elements separate texts.
+
+        `symbols`: of a translation, those of its source.
+        """
         is_xml = is_xml or is_html
         tags, position = find_tags(source, xml=is_xml, html=is_html), 0
-        building = _Building(is_xml, pairs=len(tags))
+        building = _Building(is_xml, len(tags), symbols)
         for tag, separates in zip(tags, _separating(tags, is_xml, is_html), strict=True):
             building.add_text(source[position : tag.start])
             building.add_tag(tag, source[tag.start : tag.end], source[tag.end : tag.end + 1], separates)
@@ -111,6 +117,7 @@ class _Building:
     is_xml: bool
     pairs: int = 0
     """The first number of a pair that no tag has."""
+    symbols: Mapping[str, bool] | None = None
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     placeholders: list[str] = field(default_factory=list)
@@ -126,13 +133,17 @@ class _Building:
         self.breaks, self.spaces = iter(LINE_END.findall(raw)), iter(_FIXED_IN_XML.findall(raw))
         text, position = html.unescape(raw) if self.is_xml else raw, 0
         markup = client_markup(text)
-        for start, end in find_placeholders(text):
-            if FIXED_SPACE.fullmatch(text, start, end):
+        symbols = {one.start: one for one in find_symbols(text, self.symbols)}
+        spans = [*find_placeholders(text), *((one.start, one.end) for one in symbols.values())]
+        for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if start < position or FIXED_SPACE.fullmatch(text, start, end):
                 continue
             self._add_plain(text[position:start])
             raw = self._as_written(text[start:end])
             if start in markup:
                 self._add_client_markup(raw, markup[start])
+            elif start in symbols and symbols[start].is_mark:
+                self._add_mark(raw)
             else:
                 self._add_placeholder(raw)
             position = end
