@@ -300,3 +300,34 @@ def test_a_draft_that_was_replaced_while_the_page_was_closed_is_shown(
     ann.row(1).locator(".source").click()
     assert ann.text() == "Caras Entwurf."
     expect(page.locator("#conflict")).to_be_hidden()
+
+
+def test_a_deleted_document_and_a_lost_role_are_told(browser: Browser, served: ServedProjects, other_key: str) -> None:
+    document = document_of(served, "ended")
+    with api(served) as client:
+        assert client.put("/projects/ended/members/cara", json={"role": "confirm"}).is_success
+        cara, ann = (Bench.sign_in(browser, served.url, key) for key in (other_key, served.key))
+        cara.open_document("ended", document)
+        expect(cara.row(1).locator(".state")).to_have_text("suggestion")
+        ann.open_document("ended", document)
+        assert client.delete("/projects/ended/members/cara").is_success
+        cara.type_over("Caras Text.")
+        expect(cara.page.locator("#connection")).to_contain_text(
+            "you are no member of it any more. What you type is not saved"
+        )
+        expect(cara.row(1).locator(".state")).to_have_text("draft")
+        assert client.delete(f"/projects/ended/documents/{document}").is_success
+        ann.type_over("Annes Text.")
+        ann.page.keyboard.press("Control+Enter")
+        expect(ann.page.locator("#connection")).to_contain_text("The document does not exist any more. What you type")
+        assert ann.text() == "Annes Text."
+
+
+def test_typed_text_is_called_a_draft(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "called")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("called", document)
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion")
+    bench.type_over("Mein Text.")
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    expect(bench.row(1).locator(".state")).to_have_text("draft")

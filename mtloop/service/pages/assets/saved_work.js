@@ -35,7 +35,9 @@ function inOrder(unit, act) {
 const current = (unit) => units.get(unit.index) ?? unit;
 
 function typed(unit, text) {
+  const isFirst = !kept(unit.index);
   keep(unit.index, { version: unit.version, ...kept(unit.index), text });
+  if (isFirst) repaint(unit.index); // it is a draft now
   showConnection("saving");
   saveSoon();
 }
@@ -44,6 +46,7 @@ const saveSoon = after(DRAFT_MS, () => sendKept());
 
 // Sends everything that the service has not stored yet.
 async function sendKept() {
+  if (stopped) return;
   for (const index of [...work.keys()]) {
     const unit = units.get(index) ?? await unitAt(index);
     if (!unit) return;
@@ -57,9 +60,11 @@ async function sendDraft(unit) {
   const answer = await request("PUT", `${documentUrl}/units/${unit.index}/draft`, { text: one.text, version: one.version });
   if (UNAVAILABLE.includes(answer.status)) return showConnection("offline");
   if (answer.status === 409) return meetConflict(current(unit));
-  if (!succeeded(answer)) return;
+  if (isOver(answer)) return;
+  if (!succeeded(answer)) return showConnection("not_saved");
   Object.assign(current(unit), { version: answer.body.version, draft: { text: one.text, participant: pageData.me } });
   rememberDraft(unit.index, { text: one.text, ...answer.body });
+  repaint(unit.index);
   const now = kept(unit.index);
   if (now.text === one.text && !now.confirm) release(unit.index);
   else keep(unit.index, { ...now, version: answer.body.version });
@@ -94,6 +99,7 @@ async function sendConfirmation(unit) {
   if (answer.status === 409 && answer.body.type?.includes("unit-changed")) return meetConflict(shown);
   if (answer.status !== 200) {
     keep(unit.index, { text: now.text, version: now.version });
+    if (isOver(answer)) return "refused";
     refuse(shown, answer);
     return "refused";
   }
@@ -188,9 +194,10 @@ async function asked(unit, theirs, mine) {
 
 // What others did since the last time.
 async function pollChanges() {
+  if (stopped) return;
   const answer = await request("GET", `${documentUrl}/changes?after=${list.change}`);
   if (UNAVAILABLE.includes(answer.status)) return showConnection("offline");
-  if (!succeeded(answer)) return;
+  if (isOver(answer) || !succeeded(answer)) return;
   list.change = answer.body.change;
   let learned = false;
   for (const one of answer.body.units) learned = takeChange(one) || learned;

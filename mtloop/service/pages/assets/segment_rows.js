@@ -36,7 +36,7 @@ function paintRow(row, unit) {
   row.className = `row is-${unit.state}`;
   row.classList.toggle("is-active", editor.index === unit.index);
   row.classList.toggle("is-failing", unit.checks.length > 0);
-  row.classList.toggle("is-draft", Boolean(unit.draft));
+  row.classList.toggle("is-draft", Boolean(unit.draft || kept(unit.index)));
   row.classList.toggle("is-suggested", isSuggested(unit));
   row.classList.toggle("is-changed", Boolean(unit.changed) && unit.state !== "confirmed");
   const button = row.querySelector(".open-row");
@@ -69,6 +69,7 @@ function stateText(unit) {
   if (unit.state === "confirmed") return unit.participant ? say("state_confirmed_by", { name: unit.participant }) : say("state_confirmed");
   if (unit.state === "locked") return say("state_locked");
   if (unit.draft) return unit.draft.participant && unit.draft.participant !== pageData.me ? say("state_draft_by", { name: unit.draft.participant }) : say("state_draft");
+  if (kept(unit.index)) return say("state_draft");
   if (unit.changed) return say("state_changed");
   if (unit.fuzzy) return say("state_fuzzy");
   if (unit.state === "translated") return say("state_translated");

@@ -19,7 +19,7 @@ const suggestions = {
   },
 
   async ask() {
-    if (this.running) return;
+    if (this.running || stopped) return;
     this.running = true;
     try {
       for (let batch = this.batch(); batch.length; batch = this.batch()) {

@@ -6,6 +6,7 @@ const byId = (id) => document.getElementById(id);
 const say = (key, values) => filled(pageData.texts[key], values);
 const units = new Map(); // by index: a unit of the API, with `suggestion`, `base` and `waiting` of this page
 const listeners = new EventTarget();
+let stopped = false; // nothing can be saved any more
 
 function tell(text, wrong = false) {
   byId("said").textContent = text;
@@ -22,8 +23,21 @@ function succeeded(answer) {
 }
 
 function showConnection(key) {
+  if (stopped) return;
   byId("connection").textContent = say(key);
-  byId("connection").classList.toggle("error", key === "offline");
+  byId("connection").classList.toggle("error", ["offline", "not_saved"].includes(key));
+}
+
+// Whether the person may not work here any more: the document was deleted, or they lost their role. If so, says it, and
+// the page sends nothing more.
+function isOver(answer) {
+  if (![403, 404].includes(answer.status)) return stopped;
+  const text = say("stopped", { reason: reasonOf(answer.body?.detail ?? answer.status) });
+  stopped = true;
+  tell(text, true);
+  byId("connection").textContent = text;
+  byId("connection").classList.add("error");
+  return true;
 }
 
 function element(name, content = "", kind = "") {
