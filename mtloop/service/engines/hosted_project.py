@@ -17,7 +17,6 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from mtloop.core.protocols import Learner, WritesDelta
-from mtloop.core.serialisation import encode
 from mtloop.core.types import Learned, PostEdit
 from mtloop.service.engines.answers_of_learners import (
     Proof,
@@ -37,7 +36,7 @@ from mtloop.service.engines.learner_state import (
     LessonInterrupted,
     learn_lesson,
 )
-from mtloop.service.engines.snapshots import DatabaseSnapshots, SnapshotCache
+from mtloop.service.engines.snapshots import DatabaseSnapshots, SnapshotCache, result_json
 from mtloop.service.engines.translation_turns import EngineTurn, join_answers, turns_of
 from mtloop.service.project_log.event_log import Confirmed, EventLog, LoggedLesson
 from mtloop.service.project_log.models import ProjectGone
@@ -79,7 +78,6 @@ class Host:
     snapshots: DatabaseSnapshots
     state: LearnerState
     number: int = 0  # of the newest event that it knows
-    unsaved: int = 0  # lessons since the last snapshot
     terms: Mapping[str, str] | None = None
 
     @property
@@ -96,7 +94,6 @@ class HostedProject:
         self._host: Host | None = None
         self._building: LearnerState | None = None  # while the learner is rebuilt
         self._rebuild: asyncio.Task[None] | None = None
-        self._results: dict[int, dict[str, Any]] = {}  # of lessons, not in the database yet
         self._failing: set[str] = set()  # digests of lessons that raised an error
         self._closing = threading.Event()
         self.calls, self.last_used = 0, monotonic()
@@ -164,13 +161,15 @@ class HostedProject:
                 found = await self._learn_with_proof(host, number)
         if wait:
             await self._rebuilt()
-        async with self._turn(number):
+        async with self._turn(number) as host:
             rebuilding, proven = self._is_rebuilding, None if found is None else found.to_json()
-            learned = None if rebuilding else await self._learned(number)
+            learned = None if rebuilding else await self._learned(host, number)
             return {"learned": learned, "proof": proven, "state": self._log.number, "rebuilding": rebuilding}
 
-    async def _learned(self, number: int) -> Mapping[str, Any] | None:
-        return self._results.get(number) or await self._shared.store.learned(self._id, number)
+    async def _learned(self, host: Host, number: int) -> Mapping[str, Any] | None:
+        if (result := host.state.results.get(number)) is not None:
+            return result_json(result)
+        return await self._shared.store.learned(self._id, number)
 
     async def base_translations(self, number: int, call: TranslationCall) -> list[str]:
         """The translations of the frozen base model."""
@@ -195,7 +194,6 @@ class HostedProject:
                     return None
                 if digest := host.state.digest:  # else it is being rebuilt
                     await self._in_thread(host.maker, host.state.save, host.snapshots, self._log.frozen())
-                    host.unsaved = 0
                     return digest
 
     async def save(self, number: int) -> dict[str, Any]:
@@ -350,7 +348,7 @@ class HostedProject:
         def work() -> None:
             started = monotonic()
             try:
-                self._note(host, lesson.number, host.state.learn(lesson, host.snapshots, log, learn))
+                host.state.learn(lesson, host.snapshots, log, learn)
             except (LessonFailed, LessonInterrupted) as error:
                 self._drop(host, lesson, error)
                 raise
@@ -426,10 +424,6 @@ class HostedProject:
                 await self._learn_in_background(host, log)
         return host
 
-    def _note(self, host: Host, number: int, learned: Learned) -> None:
-        host.unsaved += 1
-        self._results[number] = _result(learned)
-
     async def _use_glossary(self, host: Host) -> None:
         """Let a learner use the present terms. Many of them take a while, so other projects do not wait for it."""
         terms = self._log.glossary
@@ -438,14 +432,9 @@ class HostedProject:
             host.terms = terms
 
     async def _save(self, host: Host) -> None:
-        if host.unsaved and host.state.digest and host.state.count:
+        """Save what was learned since the last snapshot. A learner that is the state of no log is not saved."""
+        if host.state.results and host.state.digest:
             await self._in_thread(host.maker, host.state.save, host.snapshots, self._log.frozen())
-            host.unsaved = 0
-        if results := dict(self._results):
-            await self._shared.store.set_learned(self._id, results)
-            for number, result in results.items():
-                if self._results.get(number) is result:
-                    del self._results[number]
 
     async def _in_thread(
         self, maker: LearnerMaker, work: Callable[..., T], *arguments: Any, threads: ThreadPoolExecutor | None = None
@@ -463,10 +452,6 @@ def _log_error(rebuild: asyncio.Task[None]) -> None:
     error = None if rebuild.cancelled() else rebuild.exception()
     if error is not None and not isinstance(error, InterruptedError):
         LOGGER.error("a project could not be rebuilt", exc_info=error)
-
-
-def _result(learned: Learned) -> dict[str, Any]:
-    return {"updates": learned.updates, "rejected": learned.rejected, "info": encode(learned.info)}
 
 
 async def finished(work: asyncio.Future[T]) -> T:

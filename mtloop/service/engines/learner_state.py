@@ -63,8 +63,8 @@ class SnapshotStore(Protocol):
         """Restore a learner. False: the snapshot is gone."""
         ...
 
-    def save(self, digest: str, count: int, learner: Learner) -> None:
-        """Save a learner."""
+    def save(self, digest: str, count: int, learner: Learner, results: Mapping[int, Learned]) -> None:
+        """Save a learner, and in the same step the results of lessons that are not stored yet, by event number."""
         ...
 
     def delete(self, digests: Sequence[str]) -> None: ...
@@ -79,6 +79,9 @@ class LearnerState:
 
     `failing` are the digests of lessons that raised an error before. They are passed over, which `passed` notes and the
     digest of the learner shows. Whether a lesson fails follows from the lessons before it, as its digest does.
+
+    `results` are those of lessons since the last snapshot, by event number. They are stored together with the next one:
+    a lesson that a snapshot knows is never learned again.
     """
 
     make: Callable[[], Learner]
@@ -88,6 +91,7 @@ class LearnerState:
     corrections: list[int] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     failing: Set[str] = frozenset()
+    results: dict[int, Learned] = field(default_factory=dict)
 
     @classmethod
     def new(cls, make: Callable[[], Learner], log: EventLog) -> LearnerState:
@@ -132,6 +136,7 @@ class LearnerState:
         learned = FAILED if fails else self._learned(lesson, learn or partial(learn_lesson, self.learner, lesson))
         self.count_lesson(lesson)
         self.digest = with_gaps(lesson.digest, self.passed)
+        self.results[lesson.number] = learned
         if self.count % SNAPSHOT_EVERY == 0:
             self._try_to_save(snapshots, log)
         return learned
@@ -160,7 +165,8 @@ class LearnerState:
 
     def save(self, snapshots: SnapshotStore, log: EventLog) -> None:
         """Save the learner, and delete the snapshots that are not needed any more."""
-        snapshots.save(self.digest, self.count, self.learner)
+        snapshots.save(self.digest, self.count, self.learner, self.results)
+        self.results.clear()
         snapshots.delete(superfluous(self._usable(log, snapshots.digests()), self.count))
 
     def _usable(self, log: EventLog, counts: Mapping[str, int]) -> dict[str, int | None]:
@@ -190,6 +196,7 @@ class LearnerState:
     def _become(self, learner: Learner, log: EventLog, count: int) -> None:
         self.learner, self.digest = learner, self.digest_after(log, count)
         self.numbers, self.corrections, self.passed = [], [], []
+        self.results.clear()
         for lesson in log.lessons[:count]:
             self.count_lesson(lesson)
 

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner, Stateful
+from mtloop.core.serialisation import encode
+from mtloop.core.types import Learned
 from mtloop.service.project_log.models import SnapshotInfo
 from mtloop.service.project_log.store import ProjectStore
 from mtloop.service.telemetry import LOGGER
@@ -98,11 +100,13 @@ class DatabaseSnapshots:
             LOGGER.info("snapshot of another platform", extra={"fields": fields})
         return True
 
-    def save(self, digest: str, count: int, learner: Learner) -> None:
+    def save(self, digest: str, count: int, learner: Learner, results: Mapping[int, Learned]) -> None:
+        learned = {number: result_json(result) for number, result in results.items()}
         if not isinstance(learner, Stateful):
+            self._wait(self._store.set_learned(self._project_id, learned))
             return
         data, info = pack(learner), SnapshotInfo(count, self._platform)
-        if self._wait(self._store.write_snapshot(self._project_id, digest, info, data)):
+        if self._wait(self._store.write_snapshot(self._project_id, digest, info, data, learned)):
             self._cache.put(self._project_id, digest, data)
 
     def delete(self, digests: Sequence[str]) -> None:
@@ -110,6 +114,11 @@ class DatabaseSnapshots:
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def result_json(learned: Learned) -> dict[str, Any]:
+    """What became of a lesson, as the database keeps it."""
+    return {"updates": learned.updates, "rejected": learned.rejected, "info": encode(learned.info)}
 
 
 def pack(learner: Stateful) -> bytes:

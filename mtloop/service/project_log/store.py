@@ -318,13 +318,12 @@ class ProjectStore:
 
     async def set_learned(self, project_id: int, learned: Mapping[int, Mapping[str, Any]]) -> None:
         """Store what the engine made of lessons, by event number. Each transaction is short."""
-        one = sa.and_(_EVENTS.project_id == project_id, _EVENTS.number == sa.bindparam("lesson"))
-        row = sa.update(project_events).where(one).values(learned=sa.bindparam("what"))
-        rows = [{"lesson": number, "what": dict(what)} for number, what in learned.items()]
-        for start in range(0, len(rows), ROWS_PER_UPDATE):
+        numbers = list(learned)
+        for start in range(0, len(numbers), ROWS_PER_UPDATE):
+            part = {number: learned[number] for number in numbers[start : start + ROWS_PER_UPDATE]}
             async with self._database.writing() as connection:
                 await keep_project(connection, project_id)
-                await connection.execute(row, rows[start : start + ROWS_PER_UPDATE])
+                await _set_learned(connection, project_id, part)
 
     async def learned(self, project_id: int, number: int) -> Mapping[str, Any] | None:
         row = await self._database.row(
@@ -381,8 +380,18 @@ class ProjectStore:
         row = await self._database.row(sa.select(project_snapshots.c.data).where(*_snapshot(project_id, digest)))
         return None if row is None else bytes(row.data)
 
-    async def write_snapshot(self, project_id: int, digest: str, info: SnapshotInfo, data: bytes) -> bool:
-        """Store a snapshot, unless it is there already. False: the project does not exist any more."""
+    async def write_snapshot(
+        self,
+        project_id: int,
+        digest: str,
+        info: SnapshotInfo,
+        data: bytes,
+        learned: Mapping[int, Mapping[str, Any]] | None = None,
+    ) -> bool:
+        """Store a snapshot, unless it is there already. False: the project does not exist any more.
+
+        `learned` is what the engine made of lessons, by event number. It is stored in the same transaction.
+        """
         row = {"project_id": project_id, "digest": digest, "lessons": info.lessons, "platform": info.platform}
         row |= {"data": data, "created": time.time()}
         async with self._database.writing() as connection:
@@ -390,6 +399,7 @@ class ProjectStore:
                 return False
             insert = self._database.insert(project_snapshots)
             await connection.execute(insert.on_conflict_do_nothing(), row)
+            await _set_learned(connection, project_id, learned or {})
         return True
 
     async def delete_snapshots(self, project_id: int, digests: Sequence[str]) -> None:
@@ -454,6 +464,13 @@ async def _forget_base_translations(connection: AsyncConnection, project_id: int
     """Other settings may let the base model translate in another way."""
     kept = sa.and_(_EVENTS.project_id == project_id, _EVENTS.base_translation.is_not(None))
     await connection.execute(sa.update(project_events).where(kept).values(base_translation=None))
+
+
+async def _set_learned(connection: AsyncConnection, project_id: int, learned: Mapping[int, Mapping[str, Any]]) -> None:
+    one = sa.and_(_EVENTS.project_id == project_id, _EVENTS.number == sa.bindparam("lesson"))
+    row = sa.update(project_events).where(one).values(learned=sa.bindparam("what"))
+    if rows := [{"lesson": number, "what": dict(what)} for number, what in learned.items()]:
+        await connection.execute(row, rows)
 
 
 async def _organisers(connection: AsyncConnection, project_id: int) -> list[int]:

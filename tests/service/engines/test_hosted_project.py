@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.serialisation import decode
-from mtloop.core.types import Learned, Proposal, Reward, Segment
+from mtloop.core.types import Learned, PostEdit, Proposal, Reward, Segment
 from mtloop.service import Settings
 from mtloop.service.engines import answers_of_learners, hosted_project, learner_state
 from mtloop.service.engines.answers_of_learners import TranslationCall, rates
@@ -35,6 +35,7 @@ from mtloop.service.engines.hosted_project import HostedProject, SharedByProject
 from mtloop.service.engines.hosted_projects import HostedProjects
 from mtloop.service.engines.learner_state import LessonInterrupted, learn_lesson
 from mtloop.service.engines.snapshots import SnapshotCache
+from mtloop.service.project_log.correction_store import CorrectionFilter
 from mtloop.service.project_log.event_log import (
     Configured,
     Confirmed,
@@ -54,6 +55,7 @@ from mtloop.text.text_unit import TextUnit
 from mtloop.translation.translator import UsesTerms
 
 PAIRS = list(demo_pairs())[:6]
+REJECTED = ("Delete the files.", " ")  # a learner learns nothing from an empty translation
 ASKED = [source for source, _ in PAIRS[:3]]
 NUMBERS = st.integers(2, 9)
 NAMES = count()
@@ -79,7 +81,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def actions(model: str) -> st.SearchStrategy[list[Action]]:
-    pairs, names = st.sampled_from(PAIRS), st.sampled_from(["", "x"])
+    pairs, names = st.sampled_from([*PAIRS, REJECTED]), st.sampled_from(["", "x"])
     confirmed = st.builds(lambda pair, name: Confirmed(*pair, external_id=name), pairs, names)
     others = st.one_of(
         st.builds(lambda pair: Confirmed(*pair, waits=True), pairs),
@@ -102,14 +104,19 @@ def configurations(model: str) -> st.SearchStrategy[Configured]:
     return methods.map(lambda chosen: Configured(model, *chosen))
 
 
-def alone(log: EventLog, models: BaseModels) -> Learner:
-    """A new learner that learned the lessons of a log in this thread. A method for ratings learns from all of them."""
+def alone(log: EventLog, models: BaseModels, rejected: dict[int, str] | None = None) -> Learner:
+    """A new learner that learned the lessons of a log in this thread. A method for ratings learns from all of them.
+
+    The reasons for which it rejected corrections are put into `rejected`.
+    """
     assert log.configured is not None
     maker = models.maker(log.configured)
     learner = maker.make()
     for lesson in log.lessons:
         learned = learn_lesson(learner, lesson)
         assert learned.rejected is None or not (isinstance(lesson.feedback, Reward) and rates(learner))
+        if rejected is not None and learned.rejected is not None and isinstance(lesson.feedback, PostEdit):
+            rejected[lesson.number] = learned.rejected
     if isinstance(learner, UsesTerms):
         set_terms(learner, log.glossary, maker)
     return learner
@@ -171,10 +178,18 @@ async def live(
             if step in kills:
                 project = HostedProject(made.id, shared)  # the other one is gone, with all that it did not save
             await project.translate(log.number, TranslationCall(ASKED[:1]))
-        found, at_home = await served(storage, made.id, project, log.number), alone(log, models)
+        rejected = dict[int, str]()
+        found, at_home = await served(storage, made.id, project, log.number), alone(log, models, rejected)
         check_equal(found, at_home)
+        assert await rejections(storage, made.id) == rejected
         check_same_state(project, at_home)
         await project.close()
+
+
+async def rejections(storage: Storage, project_id: int) -> dict[int, str | None]:
+    """The corrections that the learner rejected, with the reasons."""
+    chosen = CorrectionFilter(state="rejected")
+    return {one.number: one.rejected for one in await storage.corrections.page(project_id, chosen, 1000)}
 
 
 def check_same_state(project: HostedProject, at_home: Learner) -> None:
@@ -531,6 +546,25 @@ def test_ratings_are_learned_again_after_a_kill(tmp_path: Path, model: str) -> N
         log = await log_of(storage, one)
         assert len(log.lessons) == len(PAIRS)
         check_equal(await served(storage, one, project, log.number), alone(log, shared.models))
+
+    run_engine(tmp_path, work)
+
+
+def test_a_killed_engine_loses_no_rejection(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lesson that a snapshot knows is never learned again, so its result is stored together with the snapshot."""
+    monkeypatch.setattr(learner_state, "SNAPSHOT_EVERY", 2)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model, method=LORA)
+        project = HostedProject(one, shared)
+        for number, pair in enumerate([REJECTED, PAIRS[0], PAIRS[1], PAIRS[2], REJECTED], start=2):
+            await append_events(storage, one, [Confirmed(*pair, external_id=str(number))])
+            await project.learn(number, proof=False)
+        again = HostedProject(one, shared)  # the other one is gone, with all that it did not save
+        await again.translate(6, TranslationCall(ASKED[:1]))
+        await again.save(6)
+        assert await rejections(storage, one) == {2: "empty", 6: "empty"}
+        assert await storage.corrections.stored_results(one, 2, 6) == 5
 
     run_engine(tmp_path, work)
 

@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtloop.core.protocols import Learner, Stateful
-from mtloop.core.types import Segment
+from mtloop.core.types import Learned, Segment
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.service.engines import learner_state
 from mtloop.service.engines.learner_state import LearnerState, superfluous
 from mtloop.service.project_log.event_log import Confirmed, Event, EventLog, Redone, Undone
 
-PAIRS = list(demo_pairs())[:8]
+REJECTED = ("Delete the files.", " ")  # a learner learns nothing from an empty translation
+PAIRS = [*list(demo_pairs())[:8], REJECTED]
 
 
 def page(texts: Sequence[str]) -> str:
@@ -49,6 +50,7 @@ class FolderSnapshots:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.results: dict[int, Learned] = {}
 
     def digests(self) -> Mapping[str, int]:
         return {path.name: int((path / "count").read_text()) for path in self._folder.iterdir()}
@@ -58,12 +60,13 @@ class FolderSnapshots:
         learner.load(self._folder / digest)
         return True
 
-    def save(self, digest: str, count: int, learner: Learner) -> None:
+    def save(self, digest: str, count: int, learner: Learner, results: Mapping[int, Learned]) -> None:
         assert isinstance(learner, Stateful)
         folder = self._folder / digest
         folder.mkdir(exist_ok=True)
         learner.save(folder)
         (folder / "count").write_text(str(count))
+        self.results.update(results)
 
     def delete(self, digests: Sequence[str]) -> None:
         for digest in digests:
@@ -79,12 +82,11 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Learner]:
     return lambda: config.make(model)
 
 
-def oracle(make: Callable[[], Learner], log: EventLog) -> str:
-    """The hash of weights and translations of a new learner that learns all lessons in order."""
+def oracle(make: Callable[[], Learner], log: EventLog) -> tuple[str, dict[int, Learned]]:
+    """The hash of weights and translations of a new learner that learns all lessons in order, and the results."""
     learner = make()
-    for lesson in log.lessons:
-        learner.learn(lesson.proposal, lesson.feedback)
-    return fingerprint(learner)
+    results = {lesson.number: learner.learn(lesson.proposal, lesson.feedback) for lesson in log.lessons}
+    return fingerprint(learner), results
 
 
 def fingerprint(learner: Learner) -> str:
@@ -115,7 +117,13 @@ def test_a_learner_is_a_function_of_the_log(
             for state in (kept, killed):
                 state.catch_up(log, snapshots)
                 assert state.digest == log.digest
-        assert fingerprint(kept.learner) == fingerprint(killed.learner) == oracle(make, log)
+        found, results = oracle(make, log)
+        assert fingerprint(kept.learner) == fingerprint(killed.learner) == found
+        for state in (kept, killed):
+            stored = snapshots.results | state.results
+            assert {number: stored[number].rejected for number in results} == {
+                number: result.rejected for number, result in results.items()
+            }
 
 
 def test_snapshots_are_few_and_the_newest_is_among_them() -> None:
