@@ -196,9 +196,12 @@ SCORING_BUSY = Problem(
 
 def unknown_pair(pairs: Sequence[str], source: str, target: str) -> Problem:
     """No project of a key translates a language pair; `pairs` are those there are. It quotes no long text."""
-    wanted = f"{source[:16] or 'any'}-{target[:16] or 'any'}"
     known = f"This key translates {', '.join(dict.fromkeys(pairs))}." if pairs else "This key opens no project."
-    return Problem(400, "unknown-pair", "Unknown language pair", f"{wanted} is not supported. {known}")
+    languages = [one[:16] for one in (source, target) if one]
+    if len(languages) == 1:
+        languages = [f"Translation {'from' if source else 'into'} {languages[0]}"]
+    wanted = f"{'-'.join(languages)} is not supported. " if languages else ""
+    return Problem(400, "unknown-pair", "Unknown language pair", f"{wanted}{known}")
 
 
 def several_projects(names: Sequence[str]) -> Problem:

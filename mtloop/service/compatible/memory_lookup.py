@@ -115,7 +115,7 @@ def _bare(name: str) -> str:
 async def _of_pair(request: Request, source: str, target: str) -> Sequence[AuthorisedProject]:
     projects = await opened_projects(request, Role.TRANSLATE)
     fitting = [one for one in projects if fits(one.project, source, target)]
-    if not fitting:
+    if not fitting and (source or target):
         raise ProblemError(unknown_pair([pair_of(one.project) for one in projects], source, target))
     return fitting
 

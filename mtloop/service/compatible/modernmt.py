@@ -147,7 +147,8 @@ router.include_router(modernmt_memories.router)
 async def refuse(path: str, request: Request) -> Response:
     """An address or a method that is not supported: clients expect an answer in the form of this API."""
     inside = {**request.scope, "path": f"/{path}"}
-    known = [one for one in router.routes if isinstance(one, APIRoute) and one.endpoint is not refuse]
+    routes = [*router.routes, *modernmt_memories.router.routes]
+    known = [one for one in routes if isinstance(one, APIRoute) and one.endpoint is not refuse]
     allowed = {name for one in known if one.matches(inside)[0] is not Match.NONE for name in one.methods or ()}
     if not allowed:
         raise ProblemError(NOT_FOUND)

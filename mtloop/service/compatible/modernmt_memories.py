@@ -194,9 +194,11 @@ async def show_job(job: str, request: Request) -> Response:
     if project_id not in projects:
         raise ProblemError(UNKNOWN_JOB)
     project = (await newest(here, projects[project_id])).project
-    if not first:
-        return data_response(job_json(job, last, 0, 1.0))
-    return data_response(await _progress(here, project, first, last))
+    if first:
+        return data_response(await _progress(here, project, first, last))
+    if last not in {one.id for one in await here.storage.clients.memories(project_id)}:
+        raise ProblemError(UNKNOWN_JOB)
+    return data_response(job_json(job, last, 0, 1.0))
 
 
 def memory_json(found: AuthorisedProject, memory: TranslationMemory) -> dict[str, Any]:
@@ -358,9 +360,10 @@ def _external_id(document: str, tuid: str) -> str:
 
 async def _progress(here: Service, project: TranslationProject, first: int, last: int) -> dict[str, Any]:
     """How many corrections of an import are learned so far."""
-    progress = await job_progress(here, project, first, last)
     correction = await here.storage.corrections.one(project.id, first)
-    document = correction.event.document if correction else ""
+    if correction is None or not first <= last <= project.number:
+        raise ProblemError(UNKNOWN_JOB)
+    progress, document = await job_progress(here, project, first, last), correction.event.document
     memory = int(number) if (number := document.removeprefix("memory/")).isdecimal() else None
     share = progress["learned"] / progress["counted"] if progress["counted"] else 1.0
     return job_json(job_id(project.id, first, last), memory, progress["corrections"], share)

@@ -353,7 +353,17 @@ def test_too_weak_roles(mmt: ModernMTCalls, memory: int, keys: dict[str, str]) -
         assert bob.error("post", f"/memories/{memory}/glossary", terms)[0] == 403
     assert bob.send("delete", f"/memories/{memory}")[0] == 200
     assert eve.data("get", "/memories") == []
-    assert eve.send("get", f"/memories/{memory}")[0] in (400, 404)
+    assert eve.error("get", f"/memories/{memory}")[0] == 404
+
+
+def test_invented_jobs_and_wrong_methods(mmt: ModernMTCalls, memory: int) -> None:
+    job = mmt.teach(memory, *PAIRS[0])["id"]
+    project, last = int(job[:8], 16), int(job[24:], 16)  # the job has this correction only
+    assert job == modernmt_memories.job_id(project, last, last)
+    for numbers in ((last + 1, last + 1), (last, last - 1), (last, last + 1), (0, memory + 1), (last - 1, last)):
+        assert mmt.error("get", f"/import-jobs/{modernmt_memories.job_id(project, *numbers)}")[0] == 404, numbers
+    for path in ("/memories", f"/memories/{memory}", f"/memories/{memory}/content", f"/import-jobs/{job}"):
+        assert mmt.error("patch", path, {})[0] == 405
 
 
 def test_a_translator_works_with_matecat(mmt: ModernMTCalls) -> None:

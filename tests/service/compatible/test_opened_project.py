@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 from mtloop.service import Settings, create_app
 from mtloop.service.compatible.opened_project import FORWARDING, fits
+from mtloop.service.problems import unknown_pair
 from mtloop.service.project_log.models import TranslationProject
 from mtloop.service.telemetry import LOGGER
 
@@ -174,3 +175,16 @@ def test_regions_and_case_do_not_matter() -> None:
     project = TranslationProject(1, "manual", "en-US", "de", "", "")
     assert all(fits(project, *pair) for pair in (("EN", "de_AT"), ("auto", "DE"), ("", ""), ("eng", "deu")))
     assert not any(fits(project, *pair) for pair in (("de", "en"), ("en", "fr"), ("Auto", "nl")))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "wanted", "detail"),
+    [
+        (["en-de"], ("en", "fr"), "en-fr is not supported. This key translates en-de."),
+        (["en-de"], ("", "FR"), "Translation into FR is not supported. This key translates en-de."),
+        (["en-de"], ("FR", ""), "Translation from FR is not supported. This key translates en-de."),
+        ([], ("", ""), "This key opens no project."),
+    ],
+)
+def test_an_unknown_pair_is_named(pairs: list[str], wanted: tuple[str, str], detail: str) -> None:
+    assert unknown_pair(pairs, *wanted).detail == detail
