@@ -309,14 +309,18 @@ def logs_of(settings: Settings) -> dict[str, EventLog]:
     return asyncio.run(read())
 
 
-def learner_of(log: EventLog, models: BaseModels) -> Learner:
-    """A learner in this process that ran over the corrections of a log, as `mtloop run` does; with its glossary."""
+def learner_of(log: EventLog, models: BaseModels, rejected: dict[int, str] | None = None) -> Learner:
+    """A learner in this process that ran over the corrections of a log, as `mtloop run` does; with its glossary.
+
+    The reasons for which it rejected corrections are put into `rejected`, by number.
+    """
     assert log.configured is not None
     maker = models.maker(log.configured)
     learner = maker.make()
+    lessons = [lesson for lesson in log.lessons if isinstance(lesson.feedback, PostEdit)]
     stream = [
         (lesson.proposal.segment, Truth((lesson.feedback.text,)))
-        for lesson in log.lessons
+        for lesson in lessons
         if isinstance(lesson.feedback, PostEdit)
     ]
 
@@ -324,11 +328,28 @@ def learner_of(log: EventLog, models: BaseModels) -> Learner:
         assert truth is not None
         return PostEdit(truth.references[0])
 
-    list(run(stream, learner, judge))
+    for lesson, step in zip(lessons, run(stream, learner, judge), strict=True):
+        if rejected is not None and step.learned is not None and step.learned.rejected is not None:
+            rejected[lesson.number] = step.learned.rejected
     if log.glossary:
         assert isinstance(learner, UsesTerms)
         set_terms(learner, log.glossary, maker)
     return learner
+
+
+def results_of(settings: Settings, project: str, log: EventLog) -> dict[int, str | None]:
+    """What the database says about the lessons of a log: why each was rejected, if it was. Some may be missing."""
+
+    async def read() -> dict[int, str | None]:
+        storage = Storage.connect(settings.url)
+        found = await storage.projects.find(project)
+        assert found is not None
+        numbers = [lesson.number for lesson in log.lessons]
+        results = {number: await storage.projects.learned(found.id, number) for number in numbers}
+        await storage.close()
+        return {number: result["rejected"] for number, result in results.items() if result is not None}
+
+    return asyncio.run(read())
 
 
 def delta_at_home(tsv: bytes, log: EventLog, folder: Path) -> bytes:
