@@ -182,6 +182,12 @@ def test_no_line_with_letters_becomes_empty(lines: list[str], data: st.DataObjec
         ("中文 is Chinese, Νέα Ελληνικά is Greek, 5 μm", ("%1 is Chinese, %2 is Greek, 5 %3",)),
         ("Открыть файл Office", ("Открыть файл Office",)),
         ("See https://example.org/Ελλάδα?q=€.", ("See %1.",)),
+        ("Install it in C:\\Program Files\\Example App\\bin now.", ("Install it in %1 now.",)),
+        ("Copy C:\\Users\\me\\a, then close the file.", ("Copy %1, then close the file.",)),
+        ('Use (C:\\temp) or "C:\\temp". Is it in D:\\a?', ('Use (%1) or "%2".', "Is it in %1?")),
+        ('Open "C:\\my folder\\a b.txt" in (E:\\Files (x86)\\b)!', ('Open "%1" in (%2)!',)),
+        ("Delete %TEMP%\\*.* and HKEY_LOCAL_MACHINE\\Software\\x.", ("Delete %1 and %2.",)),
+        ("Copy \\\\server\\My Files\\a.txt to C:\\Temp Then close.", ("Copy %1 to %2 Then close.",)),
         ("Open\x1fthe file https://a.org/b\x1b[0m.", ("Open the file %1.",)),
     ],
 )

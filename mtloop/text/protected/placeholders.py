@@ -15,6 +15,10 @@ _EXTENSIONS = (  # of files that texts name; none of them is a word after a full
 _CLIENTS = r"\[X\d+X\]|@@PH\d+@@"  # [X7X], @@PH7@@: Weblate puts them in place of what must stay
 _STYLE = r"\x1b\[[0-9:;?]*[ -/]*[@-~]"  # ESC[1m, by which a terminal writes in bold
 _CONTROL = rf"{_STYLE}|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+_NAME = r"[^\s\x00-\x1f<>\"|?*:\\`“”„«»]"  # of a folder of Windows; a word after a space begins with a capital letter
+_FOLDER = rf"{_NAME}++(?: (?:and(?= )|[A-Z0-9(&]{_NAME}*+))*+\\"
+_WINDOWS = rf"(?:{_FOLDER})*+(?:\*[\w.*]*+|{_NAME}*+)"
+_QUOTED_PATH = r"(?<=[\"'`“„»])[A-Za-z]:\\[^\s<>\"'`|?*:“”„«»](?:[^\r\n\t\x00-\x1f<>\"'`|?:“”„«»]*\w)?(?=[\"'`”“«])"
 _PATTERNS = (
     r"(?P<url>\b(?:https?|ftps?|sftp|ssh|git|file|irc|ldap)://[^\s\x00-\x1f\x7f<>\"'`{}|\\^]+"
     r"|\bmailto:[^\s\x00-\x1f\x7f<>\"']+|\bwww\.[\w-]+\.[^\s\x00-\x1f\x7f<>\"']+)",
@@ -26,7 +30,7 @@ _PATTERNS = (
     r"\{\s*[\w.]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",  # {size, number, integer}
     r"\{[A-Za-z_]?[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}",  # {}, {0}, {name!r:>10}
     _CLIENTS,
-    r"%[A-Z_][A-Z0-9_]+(?:\([A-Z0-9]+\))?%",  # %APPDATA%
+    rf"%[A-Z_][A-Z0-9_]+(?:\([A-Z0-9]+\))?%(?:\\{_WINDOWS})?",  # %APPDATA%, %TEMP%\*.*
     r"%\([^()\s]+\)[-#0+]*+(?:\*|\d*+)(?:\.\d+)?[hlL]?[diouxXeEfFgGcrsa]",  # %(name)s
     r"%\d+\$[-#0+' ]*+\d*+(?:\.\d+)?(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcsCSp@]",  # %1$s
     r"(?<!\d)\d*+%%|%%",
@@ -39,8 +43,10 @@ _PATTERNS = (
     r"(?<![\w/.])(?:~|\.{1,2})/[\w.+@-]+(?:/[\w.+@-]+)*/?",  # ~/file, ../file
     r"(?<![\w.+@/\\:-])(?:[\w+-][\w.+-]*+/)*+[\w+-]++(?:\.[\w+-]++)*"
     rf"\.(?i:{_EXTENSIONS.replace(' ', '|')})(?![\w-])(?!\.\w)",  # file.txt, docs/data.csv
-    r"\b[A-Za-z]:\\[^\s<>\"|?*]*",  # C:\folder
-    r"(?<!\w)\\\\[\w.$-]+\\[^\s<>\"|?*]+",  # \\server\share
+    _QUOTED_PATH,  # "C:\my folder"
+    rf"\b[A-Za-z]:\\{_WINDOWS}",  # C:\folder, C:\Program Files\folder
+    rf"\bHK(?:EY_[A-Z_]+|LM|CU|CR)\\{_WINDOWS}",  # HKEY_LOCAL_MACHINE\Software
+    rf"(?<!\w)\\\\[\w.$-]+\\(?=[^\s<>\"|?*]){_WINDOWS}",  # \\server\share
 )
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
 _CONTROLS = re.compile(_CONTROL)
@@ -81,7 +87,7 @@ def _end(found: re.Match[str]) -> int:
     text = found[0]
     if (client := _CLIENT.search(text)) and not found["url"]:  # itself, or a path that touches one
         text = text[: client.start() or None]
-    elif not found["url"] and "/" not in text and "@" not in text:
+    elif not found["url"] and not any(sign in text for sign in "/@\\"):
         return found.end()
     length, surplus = len(text.rstrip(_TRAILING)), text.count(")") - text.count("(")
     while surplus > 0 and text[length - 1] in _TRAILING + ")":
