@@ -135,6 +135,14 @@ class DocumentStore:
         rows = await self._database.rows(query.where(_U.document_id == document.id, _U.state != LOCKED))
         return {int(place): str(text) for place, text in rows}
 
+    async def written_texts(self, project_id: int, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """The source and the translation of corrections of a project as they were confirmed, by number."""
+        source, translation = (_EVENT.c.body[name].as_string() for name in ("source", "translation"))
+        mine = sa.and_(_EVENT.c.project_id == project_id, _EVENT.c.number.in_(numbers))
+        query = sa.select(_EVENT.c.number, source, translation).where(mine, translation.is_not(None))
+        rows = await self._database.rows(query) if numbers else ()
+        return {int(number): (str(one), str(other)) for number, one, other in rows}
+
     async def _documents(self, *conditions: Any, limit: int) -> list[StoredDocument]:
         columns = (_D.id, _D.project_id, _D.token, _D.name, _D.format, _D.units, _D.change, _D.created)
         chosen = (

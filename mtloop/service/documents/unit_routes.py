@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
@@ -42,6 +42,7 @@ from mtloop.service.documents.models import (
 )
 from mtloop.service.documents.store import external_id
 from mtloop.service.documents.text_parts import parts_of
+from mtloop.service.documents.used_corrections import as_written, numbers_of
 from mtloop.service.http import check_text, json_response, read_body
 from mtloop.service.problems import (
     ENGINE_UNAVAILABLE,
@@ -137,9 +138,10 @@ async def suggest(project: str, document: str, request: Request) -> Response:
     chosen = [units[place] for place in dict.fromkeys(body.units) if place in units and units[place].state != LOCKED]
     answers, state, rebuilding = await _translated(here, request, found, chosen, body.base)
     glossary = await here.glossaries.of(found.project)
+    texts = await here.storage.documents.written_texts(found.project.id, numbers_of(answers))
 
     def shown() -> list[dict[str, Any]]:
-        return [_suggestion(unit, answers[unit.place], glossary, found.project) for unit in chosen]
+        return [_suggestion(unit, answers[unit.place], glossary, found.project, texts) for unit in chosen]
 
     suggestions = await asyncio.to_thread(shown)  # checks of long texts take a while
     return json_response({"suggestions": suggestions, "state": state, "rebuilding": rebuilding})
@@ -172,7 +174,11 @@ async def _base_answers(
 
 
 def _suggestion(
-    unit: StoredUnit, answer: dict[str, Any], glossary: Glossary, project: TranslationProject
+    unit: StoredUnit,
+    answer: dict[str, Any],
+    glossary: Glossary,
+    project: TranslationProject,
+    texts: Mapping[int, tuple[str, str]],
 ) -> dict[str, Any]:
     text = answer["translation"]
     terms = dict.fromkeys((match.term.source, match.term.targets[0]) for match in glossary.find(unit.source))
@@ -180,7 +186,7 @@ def _suggestion(
         "index": unit.place,
         "translation": text,
         "repeated": answer["repeated"],
-        "corrections": answer["corrections"],
+        "corrections": as_written(answer["corrections"], texts, unit.syntax),
         "terms": [{"source": source, "target": target} for source, target in terms],
         "checks": checks_of(unit.source, text, unit.syntax, project.target_language),
         "parts": parts_of(text, unit.syntax, unit.source),

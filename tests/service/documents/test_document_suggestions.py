@@ -86,3 +86,17 @@ def test_units_of_xml_keep_their_tags(ann: TestClient, path: str) -> None:
     (found,) = suggestions(ann, f"/v1/projects/manual/documents/{made['document']}", 0)
     assert [part["id"] for part in found["parts"] if part["kind"] == "tag"] == [1, 2]
     assert not {check["name"] for check in found["checks"]} & {"tags", "XML"}
+
+
+def test_corrections_are_shown_as_they_were_written(ann: TestClient) -> None:
+    """The engine knows them with %1 in place of the placeholder."""
+    assert ann.post("/v1/projects", json={"name": "written", "method": "memory"}).status_code == 201
+    source, text = "<b>%s</b> files and {name} were deleted.", "<b>%s</b> Dateien und {name} wurden gelöscht."
+    made = ann.post(
+        "/v1/projects/written/documents", params={"name": "a.tsv"}, content=tsv([(source, ""), (source, "")])
+    )
+    path = f"/v1/projects/written/documents/{made.json()['document']}"
+    assert ann.post(f"{path}/units/0/confirm", json={"text": text, "version": 0}).status_code == 200
+    (found,) = suggestions(ann, path, 1)
+    assert [(one["source"], one["translation"]) for one in found["corrections"]] == [(source, text)]
+    assert found["corrections"][0]["words"] == ["Dateien", "und", "wurden", "gelöscht."]
