@@ -174,7 +174,7 @@ print(json.dumps(found))
 """
 )
 
-ENGINE_OF_2026 = """
+START_OF_2026 = """
 import json, sys
 from unittest.mock import MagicMock, patch
 
@@ -191,9 +191,91 @@ own |= {"DATABASES": {"default": {"ENGINE": "django.db.backends.dummy"}}}
 settings.configure(**own)
 django.setup()
 
+url, key, *texts = sys.argv[1:]
+"""
+ENGINES_OF_2026 = (
+    START_OF_2026
+    + """
+from weblate.machinery.deepl import DeepLTranslation
+from weblate.machinery.libretranslate import LibreTranslateTranslation
+from weblate.machinery.modernmt import ModernMTTranslation
+
+
+def engines(**fields):
+    yield DeepLTranslation({"key": key, "url": f"{url}/deepl/v2/"} | fields), ("EN", "DE")
+    yield LibreTranslateTranslation({"key": key, "url": f"{url}/libretranslate/key/{key}/"} | fields), ("en", "de")
+    yield ModernMTTranslation({"key": key, "url": f"{url}/modernmt/"} | fields), ("en", "de")
+
+
+def ask(engine, source, target):
+    if engine.name == "ModernMT":
+        found = {text: list(engine.download_translations(source, target, text, None, None)) for text in texts}
+    else:
+        found = engine.download_multiple_translations(source, target, [(text, None) for text in texts])
+    return [one["text"] for text in texts for one in found[text]]
+
+
+def ask_all(**fields):
+    for engine, pair in engines(**fields):
+        try:
+            yield engine.name, ask(engine, *pair)
+        except Exception as error:
+            yield engine.name, type(error).__name__
+
+
+def has_german(engine):
+    return any("de" in str(one).lower() for one in engine.download_languages())
+
+
+seen = {"texts": dict(ask_all()), "languages": {engine.name: has_german(engine) for engine, _ in engines()}}
+seen["private"] = dict(ask_all(_project="manual"))
+settings.ALLOWED_MACHINERY_DOMAINS = ["127.0.0.1"]
+seen["allowed"] = dict(ask_all(_project="manual"))
+print(json.dumps(seen))
+"""
+)
+WEBHOOK_OF_2026 = (
+    START_OF_2026
+    + """
+from datetime import datetime, timezone
+from types import SimpleNamespace
+from weblate.addons.webhooks import MessageNotDeliveredError, WebhookAddon
+from weblate.trans.actions import ActionEvents
+from weblate.trans.models import Change
+
+source, secret, target = texts
+addon = WebhookAddon.__new__(WebhookAddon)
+configuration = {"webhook_url": f"{url}/weblate/manual", "secret": secret, "events": [int(one) for one in ActionEvents]}
+addon.instance = SimpleNamespace(configuration=configuration)
+
+
+class SavedChange(SimpleNamespace):
+    get_uuid = Change.get_uuid
+    get_action_display = lambda self: str(ActionEvents(self.action).label)
+    get_absolute_url = lambda self: "/translate/manual/app/de/?checksum=0123456789abcdef"
+
+
+named = SimpleNamespace(username="ann")
+change = SavedChange(
+    id=1, action=int(ActionEvents.CHANGE), timestamp=datetime.now(timezone.utc), target=target, old="", author=named,
+    user=named, unit=SimpleNamespace(source=source, context=""), project=SimpleNamespace(slug="manual"),
+    component=SimpleNamespace(slug="app", category=None),
+    translation=SimpleNamespace(language=SimpleNamespace(code="de")),
+)
+try:
+    seen = [addon.change_event(change)]
+except MessageNotDeliveredError as error:
+    seen = ["not delivered"]
+settings.WEBHOOK_PRIVATE_ALLOWLIST = ["127.0.0.1"]
+answer = addon.change_event(change)["response"]
+print(json.dumps([*seen, answer["status_code"], json.loads(answer["content"])]))
+"""
+)
+ENGINE_OF_2026 = (
+    START_OF_2026
+    + """
 from weblate.machinery.openai import OpenAITranslation
 
-url, key, *texts = sys.argv[1:]
 patch("weblate.machinery.llm.Language.objects.fuzzy_get_strict", new=lambda *_, **__: None).start()
 chat = {"model": "custom", "custom_model": "manual", "persona": "You breed squirrels", "style": "Use short words"}
 chat |= {"language_instructions": {"de": "Use informal language"}}
@@ -212,6 +294,7 @@ except Exception as error:
     seen["pair"] = str(error)
 print(json.dumps(seen))
 """
+)
 PROMPTS = """
 import ast, json, re, sys, sysconfig
 from pathlib import Path
@@ -333,6 +416,26 @@ def test_the_engine_of_the_releases_of_2026(server: ServedProjects) -> None:
     with Project(f"{server.url}/manual", server.key) as project:
         assert seen["texts"] == [str(project.translate(text)) for text in texts]
     assert "en-fr is not supported" in seen["pair"]
+
+
+def test_the_other_engines_of_the_releases_of_2026(server: ServedProjects) -> None:
+    """Those of a Weblate project refuse private addresses, such as 127.0.0.1, unless a setting allows them."""
+    texts, names = [OTHER, "Open the file now."], ENGINES[:3]
+    seen = run_client("weblate-2026", ENGINES_OF_2026, server.url, server.key, *texts)
+    with Project(f"{server.url}/manual", server.key) as project:
+        expected = [str(project.translate(text)) for text in texts]
+    assert seen["texts"] == seen["allowed"] == {name: expected for name in names}
+    assert seen["private"] == dict.fromkeys(names, "ValidationError")
+    assert seen["languages"] == dict.fromkeys(names, True)
+
+
+def test_the_webhook_of_the_releases_of_2026(server: ServedProjects) -> None:
+    source, target = "The stapler is empty.", "Der Hefter ist leer."
+    with Project(f"{server.url}/manual", server.key) as project:
+        secret, _ = project.new_webhook()
+        seen = run_client("weblate-2026", WEBHOOK_OF_2026, server.url, server.key, source, secret, target)
+        assert seen == ["not delivered", 200, {"taught": 1, "skipped": None}]
+        assert str(project.translate(source)) == target
 
 
 def _complete(server: ServedProjects, prompt: str, asked: dict[str, Any]) -> httpx2.Response:
