@@ -31,7 +31,7 @@ from mtloop.service.project_log.event_log import (
     Undone,
     read_event,
 )
-from mtloop.service.project_log.models import ProjectGone, TranslationProject
+from mtloop.service.project_log.models import ProjectFull, ProjectGone, TranslationProject
 from mtloop.service.project_log.store import (
     HIDDEN,
     check_new,
@@ -186,11 +186,13 @@ class CorrectionStore:
         participant_id: int | None,
         refuse: Callable[[int], str] = lambda recent: "",
         check: Check = _nothing,
+        most: int = 0,
     ) -> Appended | None:
         """Add a confirmation, unless an equal one is there already. None: the project does not exist any more.
 
         It is also added if another translation of the source was confirmed meanwhile, in whatever document. `refuse`
-        gets the number of confirmations of the last second, and returns the reason not to learn this one.
+        gets the number of confirmations of the last second, and returns the reason not to learn this one. Raise
+        ProjectFull if a new one finds `most` events.
         """
         async with self._database.writing() as connection:
             last = await take_numbers(connection, project_id, 0)  # locks the project
@@ -201,6 +203,8 @@ class CorrectionStore:
             same = _equal(event, known.get(event.segment_key, ()))
             if same is not None and await _says_otherwise(connection, project_id, same):
                 same = None
+            if same is None and most and last >= most:
+                raise ProjectFull
             number, now = last + 1 if same is None else same.number, time.time()
             if same is None:
                 recent = 0 if event.refused else await confirmed_since(connection, project_id, last, now - 1)

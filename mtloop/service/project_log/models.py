@@ -26,6 +26,13 @@ class LastOrganiser(MtloopError):
         super().__init__("this participant is the last organiser of the project; let somebody else organise it first")
 
 
+class ProjectFull(MtloopError):
+    """The log has as many events as allowed."""
+
+    def __init__(self) -> None:
+        super().__init__("the project has as many corrections as allowed")
+
+
 class TooManyProjects(MtloopError):
     """A participant has created as many projects as allowed."""
 

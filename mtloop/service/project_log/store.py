@@ -36,6 +36,7 @@ from mtloop.service.project_log.event_log import (
 )
 from mtloop.service.project_log.models import (
     LastOrganiser,
+    ProjectFull,
     ProjectGone,
     Role,
     SnapshotInfo,
@@ -264,10 +265,12 @@ class ProjectStore:
                 await connection.execute(sa.insert(project_events), row)
             return made
 
-    async def append_rating(self, project_id: int, rated: Rated, participant_id: int | None) -> int | None:
+    async def append_rating(
+        self, project_id: int, rated: Rated, participant_id: int | None, most: int = 0
+    ) -> int | None:
         """Rate a proposal that was kept, and return the number of the event. None: there is no such proposal.
 
-        The same rating twice is one.
+        The same rating twice is one. Raise ProjectFull if a new one finds `most` events.
         """
         mine = sa.and_(project_proposals.c.project_id == project_id, project_proposals.c.token == rated.token)
         async with self._database.writing() as connection:
@@ -276,6 +279,8 @@ class ProjectStore:
             row = (await connection.execute(taken)).first()
             if last is None or row is None:
                 return await _equal_rating(connection, project_id, rated)
+            if most and last >= most:
+                raise ProjectFull
             await take_numbers(connection, project_id, 1)
             event = replace(rated, proposal=decode(Proposal, row.body))
             new = event_row(project_id, last + 1, event, time.time(), participant_id)

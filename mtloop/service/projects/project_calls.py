@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from starlette.requests import Request
@@ -23,7 +24,7 @@ from mtloop.service.problems import (
 )
 from mtloop.service.project_log.correction_store import COUNTED, Check
 from mtloop.service.project_log.event_log import Confirmed, GlossaryChanged
-from mtloop.service.project_log.models import StoredGlossary, TranslationProject
+from mtloop.service.project_log.models import ProjectFull, StoredGlossary, TranslationProject
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.confirmation_rules import explained, refusal, refuse_flood
 from mtloop.service.projects.correction_files import ImportedFile
@@ -32,6 +33,7 @@ from mtloop.service.state import Service
 from mtloop.text.glossary import Glossary
 from mtloop.text.text_batches import text_batches
 
+REDO_ROOM = 4  # times the number of events of a full project
 ROWS_PER_TRANSACTION = 300  # of an import: people who confirm meanwhile wait for one transaction at most
 
 
@@ -127,9 +129,12 @@ async def confirm_translation(
     `check` runs in the transaction that stores it: if it raises, nothing is stored.
     """
     check_size(here, event.source, event.translation, event.proposal)
-    check_teachable(here, found.project)
+    check_learns(found.project)
     checks = {} if check is None else {"check": check}
-    appended = await here.storage.corrections.add(found.project.id, event, found.participant.id, refuse_flood, **checks)
+    with full_explained():  # a repeated confirmation is no new one: a full project takes it
+        appended = await here.storage.corrections.add(
+            found.project.id, event, found.participant.id, refuse_flood, most=here.settings.max_corrections, **checks
+        )
     if appended is None:
         raise ProblemError(UNKNOWN_PROJECT)
     stored = appended.correction
@@ -152,9 +157,33 @@ async def confirm_translation(
 
 def check_teachable(here: Service, project: TranslationProject) -> None:
     """Raise a problem if a project takes no corrections, or no more."""
+    check_learns(project)
+    check_room(here, project)
+
+
+def check_learns(project: TranslationProject) -> None:
+    """Raise a problem if a project takes no corrections."""
     if not learns_from_corrections(project.method):
         raise ProblemError(NO_CORRECTIONS)
-    check_room(here, project)
+
+
+@contextmanager
+def full_explained() -> Iterator[None]:
+    """Raise a problem in place of ProjectFull."""
+    try:
+        yield
+    except ProjectFull:
+        raise ProblemError(NO_MORE_CORRECTIONS) from None
+
+
+def check_room_to_redo(here: Service, project: TranslationProject) -> None:
+    """Raise a problem if a project may not grow any more, not even by a redo.
+
+    An undo needs no room. A redo finds some in a full project, but not for ever: both together fill the log too.
+    """
+    most = here.settings.max_corrections
+    if most and project.number >= REDO_ROOM * most:
+        raise ProblemError(NO_MORE_CORRECTIONS)
 
 
 def check_room(here: Service, project: TranslationProject, added: int = 0) -> None:

@@ -36,7 +36,13 @@ from mtloop.service.projects.project_bodies import (
     TranslateAnswer,
     TranslateBody,
 )
-from mtloop.service.projects.project_calls import check_room, confirm_translation, confirmation, translate_texts
+from mtloop.service.projects.project_calls import (
+    check_room_to_redo,
+    confirm_translation,
+    confirmation,
+    full_explained,
+    translate_texts,
+)
 from mtloop.service.projects.project_routes import OF_PROJECT
 from mtloop.service.state import service
 from mtloop.service.tasks.run_routes import IN_PARTS, MAX_NUMBER, WITH_BODY, body_of
@@ -107,9 +113,11 @@ async def rate(project: str, request: Request) -> Response:
     body = await read_body(request, RateBody, here.settings.max_body)
     if not learns_from_ratings(found.project.method):
         raise ProblemError(NO_RATINGS)
-    check_room(here, found.project)
     rated = Rated(Proposal(Segment("", ""), ""), body.value, body.proposal)  # the stored proposal takes its place
-    number = await here.storage.projects.append_rating(found.project.id, rated, found.participant.id)
+    with full_explained():
+        number = await here.storage.projects.append_rating(
+            found.project.id, rated, found.participant.id, here.settings.max_corrections
+        )
     if number is None:
         raise ProblemError(UNKNOWN_PROPOSAL)
     answer = await here.engines.call(found.project.id, "learn", number=number, proof=False, wait=False)
@@ -164,7 +172,7 @@ async def _about(
     if isinstance(event, Reviewed) and not (isinstance(stored.event, Confirmed) and stored.event.waits):
         raise ProblemError(UNKNOWN_CORRECTION)
     if isinstance(event, Redone):
-        check_room(here, found.project)  # an undo needs no room: a correction is undone once
+        check_room_to_redo(here, found.project)
     try:
         added = await here.storage.corrections.add_about(found.project.id, event, found.participant.id)
     except EqualCorrection:

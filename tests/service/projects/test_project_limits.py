@@ -234,6 +234,7 @@ def test_a_project_takes_some_corrections(full: TestClient) -> None:
         return full.post("/v1/projects/small/confirm", json=body).status_code
 
     assert [confirm(n) for n in range(3)] == [200, 200, 409]
+    assert confirm(1) == 200  # the same again is nothing new
     rows = "source\ttarget\nOpen the pane.\tÖffnen Sie den Bereich.\n"
     headers = {"content-type": "text/tab-separated-values"}
     path = "/v1/projects/small/import?format=tsv"
@@ -242,8 +243,30 @@ def test_a_project_takes_some_corrections(full: TestClient) -> None:
     assert full.patch("/v1/projects/small", json={"glossary": {"a": "b"}}).status_code == 409
     undone = [full.post("/v1/projects/small/corrections/2/undo") for _ in range(2)]  # an undo needs no room
     assert [(one.status_code, one.json()) for one in undone] == [(200, {"number": 4})] * 2
-    assert full.post("/v1/projects/small/corrections/2/redo").status_code == 409
+    redone = full.post("/v1/projects/small/corrections/2/redo")
+    assert (redone.status_code, redone.json()) == (200, {"number": 5})
+    assert [row["state"] for row in full.get("/v1/projects/small/corrections").json()["corrections"]] == ["learned"] * 2
+    about = [full.post(f"/v1/projects/small/corrections/2/{what}") for what in ("undo", "redo") * 5]
+    assert [one.status_code for one in about[:6]] == [200] * 6
+    assert about[-1].status_code == 409  # undo and redo do not fill a log for ever
     assert full.post("/v1/projects/small/translate", json={"text": "Hello."}).status_code == 200
+
+
+def test_a_full_project_takes_a_repeated_rating(full: TestClient) -> None:
+    full.delete("/v1/projects/small")
+    assert full.post("/v1/projects", json={"name": "rated", "method": "nmt-el"}).status_code == 201
+    texts = ["Save it.", "Open it.", "Close it."]
+    answer = full.post("/v1/projects/rated/translate", json={"text": texts}).json()
+    tokens = [one["proposal"] for one in answer["translations"]]
+
+    def rate(token: str, value: float = 1.0) -> tuple[int, int | None]:
+        response = full.post("/v1/projects/rated/rate", json={"proposal": token, "value": value})
+        return response.status_code, response.json().get("number")
+
+    assert [rate(token) for token in tokens] == [(200, 2), (200, 3), (409, None)]
+    assert rate(tokens[1]) == (200, 3)  # the same again is nothing new
+    assert rate(tokens[2], 0.5) == (409, None)  # the proposal is kept
+    full.delete("/v1/projects/rated")
 
 
 def test_an_import_stops_at_the_limit(full: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
