@@ -188,6 +188,13 @@ def test_no_line_with_letters_becomes_empty(lines: list[str], data: st.DataObjec
         ('Open "C:\\my folder\\a b.txt" in (E:\\Files (x86)\\b)!', ('Open "%1" in (%2)!',)),
         ("Delete %TEMP%\\*.* and HKEY_LOCAL_MACHINE\\Software\\x.", ("Delete %1 and %2.",)),
         ("Copy \\\\server\\My Files\\a.txt to C:\\Temp Then close.", ("Copy %1 to %2 Then close.",)),
+        ("The options --portability, -x and --jobs=2.", ("The options %1, %2 and %3.",)),
+        ("Use --color[=WHEN] or --[no-]verify (-v); see `--help'.", ("Use %1 or %2 (%3); see `%4'.",)),
+        (
+            "A word -- or two - is well--known: Ein- und -Ausgabe",
+            ("A word -- or two - is well--known: Ein- und -Ausgabe",),
+        ),
+        ("Give --file=%s twice, or ``git commit -a``.", ("Give %1%2 twice, or %3.",)),
         ("Open\x1fthe file https://a.org/b\x1b[0m.", ("Open the file %1.",)),
     ],
 )
@@ -397,6 +404,22 @@ def test_a_span_that_crosses_an_element_leaves_it_well_formed() -> None:
     for words in permutations(["red", "house", "now", "here"]):
         target = " ".join(words)
         assert is_well_formed(unit.assemble([target]).text)
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        ('Open <b translate="no">Save as</b> now.', ("Open %1 now.",)),
+        ("Press <span translate=NO>OK <span>x</span></span>, <img class=notranslate> now.", ("Press %1, now.",)),
+        ('<p>One.</p><div class="x notranslate"><p>Two <b>x</b>.</p></div><p>Three.</p>', ("One.", "Three.")),
+        ('<p class="notranslate">Not closed.', ("Not closed.",)),
+        ('<b title="translate=no">Open</b> it.', ("Open it.",)),
+    ],
+)
+def test_html_that_is_not_to_be_translated_stays(source: str, parts: tuple[str, ...]) -> None:
+    unit = TextUnit.of(source, "html")
+    assert unit.parts == parts
+    assert unit.assemble(parts).text == source
 
 
 def test_an_element_with_one_of_its_name_inside_stays_whole() -> None:

@@ -30,6 +30,10 @@ _PATTERNS = (
     r"\{\s*[\w.]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",  # {size, number, integer}
     r"\{[A-Za-z_]?[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}",  # {}, {0}, {name!r:>10}
     _CLIENTS,
+    r"``[^`\r\n]+``",  # ``code``, as Sphinx writes it
+    # --option, --color[=WHEN], --jobs=2
+    r"(?<![\w/-])--(?:\[no-\])?[A-Za-z][\w-]*+(?:\[=[\w.-]+\]|=[^\s<>\"'`“”„»,;()\[\]{}%$]*)?",
+    r"(?<![^\s(\[\"'`“„»|,=])-[A-Za-z](?![\w'’-])",  # -x
     rf"%[A-Z_][A-Z0-9_]+(?:\([A-Z0-9]+\))?%(?:\\{_WINDOWS})?",  # %APPDATA%, %TEMP%\*.*
     r"%\([^()\s]+\)[-#0+]*+(?:\*|\d*+)(?:\.\d+)?[hlL]?[diouxXeEfFgGcrsa]",  # %(name)s
     r"%\d+\$[-#0+' ]*+\d*+(?:\.\d+)?(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcsCSp@]",  # %1$s
@@ -87,7 +91,7 @@ def _end(found: re.Match[str]) -> int:
     text = found[0]
     if (client := _CLIENT.search(text)) and not found["url"]:  # itself, or a path that touches one
         text = text[: client.start() or None]
-    elif not found["url"] and not any(sign in text for sign in "/@\\"):
+    elif not found["url"] and not text.startswith("--") and not any(sign in text for sign in "/@\\"):
         return found.end()
     length, surplus = len(text.rstrip(_TRAILING)), text.count(")") - text.count("(")
     while surplus > 0 and text[length - 1] in _TRAILING + ")":
