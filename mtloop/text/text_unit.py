@@ -80,7 +80,7 @@ class TextUnit:
         """
         syntax = Syntax(syntax)
         try:
-            message = parse_icu(source) if "{" in source else None
+            message = parse_icu(source, xml=syntax is not Syntax.PLAIN) if "{" in source else None
             if message is not None:
                 return cls._of_message(source, message, syntax, symbols)
             return cls._of_label(source, syntax, has_mnemonic, symbols) or cls(

@@ -75,6 +75,7 @@ TAGS = [
     "<bpt id='1'>a</bpt>",
     "<ept id='1'>b</ept>",
 ]
+ICU_TAG = '<x id="ICU" equiv-text="{m, plural, =0 {just now} other {{{ m }} minutes ago}}" xid="1"/>'
 texts = st.lists(st.sampled_from([*PLAIN[:-8], *PLACEHOLDERS, *TAGS]), max_size=14).map("".join)
 translations = st.lists(st.sampled_from([*PLAIN, "%1", "%2", "%3", "%1 %1", "%s", "<b>"]), max_size=8).map("".join)
 
@@ -410,7 +411,7 @@ def test_a_span_that_crosses_an_element_leaves_it_well_formed() -> None:
     ("source", "parts"),
     [
         ('Open <b translate="no">Save as</b> now.', ("Open %1 now.",)),
-        ("Press <span translate=NO>OK <span>x</span></span>, <img class=notranslate> now.", ("Press %1, now.",)),
+        ("Press <span translate=NO>OK <span>x</span></span> now.", ("Press %1 now.",)),
         ('<p>One.</p><div class="x notranslate"><p>Two <b>x</b>.</p></div><p>Three.</p>', ("One.", "Three.")),
         ('<p class="notranslate">Not closed.', ("Not closed.",)),
         ('<b title="translate=no">Open</b> it.', ("Open it.",)),
@@ -663,3 +664,21 @@ def test_a_translation_is_searched_for_the_symbols_of_its_source(
     source: str, target: str, lessons: tuple[tuple[str, str], ...]
 ) -> None:
     assert TextUnit.of(source).lessons(target) == lessons
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        (f"Updated {ICU_TAG} by me", ("Updated %1 by me",)),
+        ('Updated <x id="ICU" equiv-text="{minutes, plural, ...}" xid="123"/> ago', ("Updated %1 ago",)),
+        (
+            f"{{n, plural, =0 {{seen {ICU_TAG} ago}} other {{# times}}}} in {ICU_TAG} it's",
+            ("%1 in %2 it's", "seen %1 ago", "%1 times"),
+        ),
+        ("Shown <ph id='1'>{n, plural, one {a} other {b}}</ph> now", ("Shown %1 now",)),
+    ],
+)
+def test_icu_in_a_tag_is_a_part_of_the_tag(source: str, parts: tuple[str, ...]) -> None:
+    unit = TextUnit.of(source, "xml")
+    assert (unit.problem, unit.parts) == ("", parts)
+    assert unit.assemble(unit.parts).text == source

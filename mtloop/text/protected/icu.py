@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mtloop.text.protected.placeholders import find_placeholders
+from mtloop.text.protected.tags import find_tags
 
 _LOOKS_LIKE_ICU = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 _HEAD = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,\s*(offset\s*:\s*\d+\s*)?")
@@ -68,8 +70,10 @@ class IcuMessage:
         return found[0] + (run if after_quote or before_brace or len(run) > 1 else "")
 
 
-def parse_icu(text: str) -> IcuMessage | None:
+def parse_icu(text: str, *, xml: bool = False) -> IcuMessage | None:
     """Parse a message; None if it has no argument with branches. Raise IcuError if it does not parse.
+
+    What stands in a tag, such as the `equiv-text` of an <x> in XLIFF, is no argument; the tag stands for words.
 
     >>> message = parse_icu("{n, plural, one {# file} other {# files}} left")
     >>> message.text, [branch.text for branch in message.arguments[0].branches]
@@ -77,14 +81,23 @@ def parse_icu(text: str) -> IcuMessage | None:
     """
     if not _LOOKS_LIKE_ICU.search(text):
         return None
-    message, end = _message(text, 0, depth=0, plural=False)
+    tags = {one.start: one.end for one in find_tags(text, xml=xml) if _LOOKS_LIKE_ICU.search(text, one.start, one.end)}
+    if tags and not _LOOKS_LIKE_ICU.search(_without(text, tags)):
+        return None
+    message, end = _message(text, 0, tags, depth=0, plural=False)
     if end < len(text):
         raise IcuError(f"a closing brace too many at character {end + 1}")
     return message
 
 
-def _message(text: str, position: int, *, depth: int, plural: bool) -> tuple[IcuMessage, int]:
-    """Parse a message up to its end, or up to the closing brace of its branch."""
+def _without(text: str, spans: Mapping[int, int]) -> str:
+    for start, end in spans.items():
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _message(text: str, position: int, tags: Mapping[int, int], *, depth: int, plural: bool) -> tuple[IcuMessage, int]:
+    """Parse a message up to its end, or up to the closing brace of its branch. `tags`: the ends of tags that stay."""
     if depth > MAX_DEPTH:
         raise IcuError(f"more than {MAX_DEPTH} branches inside one another")
     out, arguments, quotes, doubled = list[str](), list[IcuArgument](), list[str](), False
@@ -92,12 +105,16 @@ def _message(text: str, position: int, *, depth: int, plural: bool) -> tuple[Icu
         if text.startswith("''", position):
             out.append("'")
             position, doubled = position + 2, True
+        elif position in tags:
+            out.append(QUOTE.format(len(quotes)))
+            quotes.append(text[position : tags[position]])
+            position = tags[position]
         elif quoted := _QUOTED.match(text, position):
             out.append(QUOTE.format(len(quotes)))
             quotes.append(quoted[0])
             position = quoted.end()
         elif head := _HEAD.match(text, position):
-            argument, position = _argument(text, head, depth)
+            argument, position = _argument(text, head, tags, depth)
             out.append(ARGUMENT.format(len(arguments)))
             arguments.append(argument)
         elif text[position] == "{":
@@ -112,10 +129,10 @@ def _message(text: str, position: int, *, depth: int, plural: bool) -> tuple[Icu
     return IcuMessage("".join(out), tuple(arguments), tuple(quotes), doubled, depth > 0), position
 
 
-def _argument(text: str, head: re.Match[str], depth: int) -> tuple[IcuArgument, int]:
+def _argument(text: str, head: re.Match[str], tags: Mapping[int, int], depth: int) -> tuple[IcuArgument, int]:
     heads, selectors, branches, start, position = list[str](), list[str](), list[IcuMessage](), head.start(), head.end()
     while selector := _SELECTOR.match(text, position):
-        branch, end = _message(text, selector.end(), depth=depth + 1, plural=head[2] != "select")
+        branch, end = _message(text, selector.end(), tags, depth=depth + 1, plural=head[2] != "select")
         heads.append(text[start : selector.end()])
         selectors.append(selector[1])
         branches.append(branch)
