@@ -15,6 +15,7 @@ _START = r"(?P<section><!--|<!\[CDATA\[|<\?|<!(?i:doctype)\b)"
 _TAG = re.compile(rf"{_START}|<{_NAME}{_ATTRIBUTES.format(end='>')}>")
 _TAG_IN_XML = re.compile(rf"{_START}|(?:<|&lt;){_NAME}{_ATTRIBUTES.format(end='(?:>|&[gl]t;)')}(?:>|&gt;)")
 _ATTRIBUTE = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE_OF_HTML = re.compile(r"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'<>=`]++)))?")
 _VOID_NAMES = "area base br col embed hr img input link meta param source track wbr"
 _VOID = frozenset(_VOID_NAMES.split())
 _HTML_NAMES = (
@@ -117,12 +118,26 @@ class _Scanner:
         protected = (is_element and tag.name in NATIVE_CODES) or (
             (self.html or not is_element) and tag.name in _UNTRANSLATED
         )
-        if not protected and not (is_element and _PROTECTED.search(self.text[tag.start : tag.end])):
+        written = self.text[tag.start : tag.end]
+        protected = protected or (is_element and bool(_PROTECTED.search(written)))
+        if not protected and not (self.html and is_element and _is_kept(written)):
             return 0
         edges = _element_edges(tag.name, self.text[tag.start] == "&")
         if edges not in self.ends:
             self.ends[edges] = _element_ends(self.text, edges)
         return self.ends[edges].get(tag.start, 0)
+
+
+def _is_kept(tag: str) -> bool:
+    """Whether an opening tag of HTML says that its content is not to be translated.
+
+    >>> [_is_kept(tag) for tag in ('<p translate="no">', "<p class='a notranslate'>", '<p title="translate=no">')]
+    [True, True, False]
+    """
+    if "translate" not in tag.lower():
+        return False
+    attributes = {name.lower(): "".join(values).lower() for name, *values in _ATTRIBUTE_OF_HTML.findall(tag)}
+    return attributes.get("translate") == "no" or "notranslate" in attributes.get("class", "").split()
 
 
 def _element_ends(text: str, edges: re.Pattern[str]) -> dict[int, int]:

@@ -94,6 +94,12 @@ def test_tags_come_back_byte_for_byte(owner: DeeplCalls) -> None:
         assert "xliff" not in found
 
 
+def test_html_that_is_not_to_be_translated_stays(owner: DeeplCalls) -> None:
+    for kept in ('<b translate="no">Save as</b>', '<span class="key notranslate">Close <i>it</i></span>'):
+        (found,) = owner.translate(f"Press {kept} to close the pane.", tag_handling="html")
+        assert found.count(kept) == 1
+
+
 def test_the_blocks_of_html_are_translated_one_by_one(owner: DeeplCalls) -> None:
     first, second = owner.translate(*SOURCES[:2], tag_handling="html")
     page = "<p>{}</p>\n<p class='x'>{}</p>"
