@@ -7,10 +7,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
 from mtloop.bandits.draws import DRAW_BY_ID
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import DeclaresFeedback, Interactive, Learner, RecallsCorrections
-from mtloop.core.types import JSON, Learned, Proposal, Reward, Segment
+from mtloop.core.types import JSON, Learned, Proposal, Reward, Segment, SimilarCorrection
 from mtloop.metrics.effort import StaticCompleter
 from mtloop.service.engines.learner_state import learn_lesson
 from mtloop.service.project_log.event_log import LoggedLesson
@@ -18,6 +21,7 @@ from mtloop.text.text_unit import TextUnit
 from mtloop.translation.unit_translation import ProtectsText, propose_all
 
 MAX_ALIKE = 3  # sources that a proof shows
+MIN_ALIKE = 0.2  # share of words that they have in common
 
 
 @runtime_checkable
@@ -147,7 +151,7 @@ def translate_piece(
         answer: dict[str, Any] = {
             "translation": proposal.text,
             "repeated": proposal.memo.get("memory") == "exact" or not piece.parts,
-            "corrections": list(_corrections(learner, proposal, numbers, ())),
+            "corrections": list(_corrections(learner, proposal, numbers, (), piece.parts)),
             "protected": list(piece.protected),
         }
         if call.candidates > 1 and isinstance(learner, ProposesUnits):
@@ -203,12 +207,12 @@ def _complete(learner: Learner, segment: Segment, prefix: str) -> Proposal:
 def _answer(
     learner: Learner, proposal: Proposal, numbers: Sequence[int], origins: Sequence[DecidedWord] = ()
 ) -> dict[str, Any]:
-    source, syntax = proposal.segment.source, str(proposal.segment.context["syntax"])
+    unit = TextUnit.of(proposal.segment.source, str(proposal.segment.context["syntax"]))
     answer: dict[str, Any] = {
         "translation": proposal.text,
         "repeated": proposal.memo.get("memory") == "exact",
-        "corrections": list(_corrections(learner, proposal, numbers, origins)),
-        "protected": list(TextUnit.of(source, syntax).protected),
+        "corrections": list(_corrections(learner, proposal, numbers, origins, unit.parts)),
+        "protected": list(unit.protected),
     }
     if rates(learner):
         answer["proposal"] = proposal
@@ -216,26 +220,49 @@ def _answer(
 
 
 def _corrections(
-    learner: Learner, proposal: Proposal, numbers: Sequence[int], origins: Sequence[DecidedWord]
+    learner: Learner,
+    proposal: Proposal,
+    numbers: Sequence[int],
+    origins: Sequence[DecidedWord],
+    parts: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """The most similar corrections, with the words of the translation that the memory took from each."""
+    """The most similar corrections, with the words of the translation that the memory took from each.
+
+    A translation that was confirmed as a whole has all its words from one correction. If its sentences were, each of
+    the `parts` has its words from its own one.
+    """
     source, repeated = proposal.segment.source, proposal.memo.get("memory") == "exact"
-    similar = learner.similar_corrections(source) if isinstance(learner, RecallsCorrections) else None
-    for one in similar or ():
-        whole = repeated and one.target == proposal.text
+    similar = _similar_corrections(learner, source)
+    exact: list[SimilarCorrection] = []
+    if repeated and not any(one.target == proposal.text for one in similar):
+        exact = [one for part in dict.fromkeys(parts) for one in _similar_corrections(learner, part, exactly=True)]
+    for one in exact or similar:
+        if exact:
+            words = [word for word in one.target.split() if word in proposal.text]  # no stand-ins of placeholders
+        elif repeated and one.target == proposal.text:
+            words = proposal.text.split()
+        else:
+            words = [word.word for word in origins if word.lesson == one.lesson]
         yield {
             "number": numbers[one.lesson] if 0 <= one.lesson < len(numbers) else None,
             "source": one.source,
             "translation": one.target,
             "similarity": round(one.similarity, 4),
-            "words": proposal.text.split() if whole else [word.word for word in origins if word.lesson == one.lesson],
+            "words": words,
         }
 
 
-def learn_with_proof(learner: Learner, lesson: LoggedLesson) -> tuple[Learned, Proof]:
-    """Learn a lesson, and show what it changed."""
+def _similar_corrections(learner: Learner, source: str, exactly: bool = False) -> list[SimilarCorrection]:
+    """The corrections that are most similar to a source; with `exactly`, the newest of this source alone."""
+    similar = learner.similar_corrections(source) if isinstance(learner, RecallsCorrections) else None
+    found = list(similar or ())
+    return [one for one in found if one.source == source][:1] if exactly else found
+
+
+def learn_with_proof(learner: Learner, lesson: LoggedLesson, known: Sequence[str] = ()) -> tuple[Learned, Proof]:
+    """Learn a lesson, and show what it changed. `known` are sources of the project, the newest first."""
     segment = lesson.proposal.segment
-    alike = _similar_sources(learner, segment)
+    alike = _similar_sources(learner, segment, known)
     segments = [segment, *(Segment("", source, segment.context) for source in alike)]
     before = _without_repeats(learner, segments)
     learned = learn_lesson(learner, lesson)
@@ -248,10 +275,28 @@ def learn_with_proof(learner: Learner, lesson: LoggedLesson) -> tuple[Learned, P
     return learned, Proof(before[0], after[0], tuple(changed))
 
 
-def _similar_sources(learner: Learner, segment: Segment) -> list[str]:
+def _similar_sources(learner: Learner, segment: Segment, known: Sequence[str]) -> list[str]:
+    """The most similar sources. A learner without a memory finds none, so they are searched among the `known`."""
     similar = learner.similar_corrections(segment.source) if isinstance(learner, RecallsCorrections) else None
-    sources = dict.fromkeys(one.source for one in similar or () if one.source != segment.source)
+    if similar is None:
+        return _alike(segment.source, known)
+    sources = dict.fromkeys(one.source for one in similar if one.source != segment.source)
     return list(sources)[:MAX_ALIKE]
+
+
+def _alike(source: str, known: Sequence[str]) -> list[str]:
+    """The sources that share most words with a source, in order; of equal ones the newest, which comes first.
+
+    >>> _alike("Save the file.", ["Close it.", "Open the file.", "Save the old file.", "Save the file."])
+    ['Save the old file.', 'Open the file.']
+    """
+    others = list(dict.fromkeys(one for one in known if one != source))
+    similarity = Levenshtein.normalized_similarity
+    words = [one.split() for one in others]
+    found = process.extract(
+        source.split(), words, scorer=similarity, processor=None, limit=MAX_ALIKE, score_cutoff=MIN_ALIKE
+    )
+    return [others[place] for _, _, place in found]
 
 
 def _without_repeats(learner: Learner, segments: Sequence[Segment]) -> list[str]:

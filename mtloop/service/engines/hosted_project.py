@@ -46,6 +46,7 @@ from mtloop.translation.translator import UsesTerms, as_glossary
 
 T = TypeVar("T")
 MAX_AT_ONCE = SNAPSHOT_EVERY  # lessons that a call waits for; more are learned in the background
+MAX_SEARCHED = 1000  # corrections among which a proof finds similar ones, for a learner without a memory
 IDLE_SECONDS = 5.0  # after this time without a call, a learner with new lessons is saved
 
 
@@ -370,15 +371,21 @@ class HostedProject:
         if not following or following[0].number != number or not isinstance(following[0].feedback, PostEdit):
             return None
         lesson, proofs = following[0], list[Proof]()
+        known = self._newest_sources(host, str(lesson.proposal.segment.context["syntax"]))
 
         def learn() -> Learned:
-            learned, proof = learn_with_proof(host.learner, lesson)
+            learned, proof = learn_with_proof(host.learner, lesson, known)
             proofs.append(proof)
             return learned
 
         with suppress(LessonFailed):  # the next learner passes it over
             await self._learn(host, lesson, learn)
         return proofs[0] if proofs else None
+
+    def _newest_sources(self, host: Host, syntax: str) -> list[str]:
+        """Sources of the newest corrections with a syntax, the newest first."""
+        events = map(self._log.event, reversed(host.state.corrections[-MAX_SEARCHED:]))
+        return [event.source for event in events if isinstance(event, Confirmed) and event.syntax == syntax]
 
     @property
     def _is_rebuilding(self) -> bool:

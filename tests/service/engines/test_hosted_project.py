@@ -56,6 +56,11 @@ from mtloop.translation.translator import UsesTerms
 
 PAIRS = list(demo_pairs())[:6]
 REJECTED = ("Delete the files.", " ")  # a learner learns nothing from an empty translation
+PARTED = [  # in HTML
+    ("<p>Open the file.</p><p>Close it now.</p>", "<p>Öffnen Sie die Datei.</p><p>Schließen Sie sie.</p>"),
+    ("Click <b>Save</b> &amp; close.", "Klicken Sie <b>Speichern</b> &amp; schließen."),
+    ("Delete {count} rows.", "{count} Zeilen löschen."),
+]
 ASKED = [source for source, _ in PAIRS[:3]]
 NUMBERS = st.integers(2, 9)
 NAMES = count()
@@ -795,6 +800,56 @@ def test_a_proof_shows_similar_sources_whose_translation_changed(tmp_path: Path,
         assert "Datensatz" not in found["before"]
         assert "Datensatz" in found["after"]
         assert changed[0] == changed[2] == []
+
+    run_engine(tmp_path, work)
+
+
+def test_a_proof_without_a_memory_shows_similar_sources(tmp_path: Path) -> None:
+    """Weights know no corrections, so the sources are those of the project that share most words."""
+    pairs = [
+        ("Close the window.", "Schließen Sie das Fenster."),
+        ("Select a record.", "Wählen Sie einen Satz aus."),
+        ("<b>Select</b> a record.", "<b>Wählen</b> Sie einen Satz aus."),
+        ("Delete a record.", "Löschen Sie einen Datensatz."),
+    ]
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        settings = {"learning_rate": 0.05, "max_updates": 3}
+        one = (await storage.projects.create("p", ("en", "de"), Configured("en-de", "lora", settings))).id
+        project, changed = HostedProject(one, shared), list[Any]()
+        for pair in pairs:
+            syntax = "html" if "<" in pair[0] else "plain"
+            (number,) = await append_events(storage, one, [Confirmed(*pair, syntax=syntax)]) or []
+            changed.append((await project.learn(number, proof=True))["proof"]["changed"])
+        assert changed[0] == []
+        assert "Select a record." in [found["source"] for found in changed[3]]
+        assert {found["source"] for found in changed[3]} <= {source for source, _ in pairs[:2]}
+        assert all(found["before"] != found["after"] for found in changed[3])
+
+    run_engine(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (PARTED[0][0], {2: PARTED[0][1].split()}),
+        ("<i>Open the file.</i>", {2: ["Öffnen", "Sie", "die", "Datei."]}),
+        ("<b>Click</b> Save &amp; close.", {3: ["Klicken", "Sie", "Speichern", "&", "schließen."]}),
+        ("Close it now. Delete {n} rows.", {2: ["Schließen", "Sie", "sie."], 4: ["Zeilen", "löschen."]}),
+    ],
+)
+def test_each_repeated_sentence_has_the_words_of_its_correction(
+    tmp_path: Path, model: str, text: str, words: dict[int, list[str]]
+) -> None:
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model)
+        await append_events(storage, one, [Confirmed(*pair, syntax="html") for pair in PARTED])
+        (answer,) = (await HostedProject(one, shared).translate(4, TranslationCall([text], "html")))["translations"]
+        assert answer["repeated"]
+        found = dict[int, list[str]]()
+        for correction in answer["corrections"]:
+            found.setdefault(correction["number"], []).extend(correction["words"])
+        assert found == words
 
     run_engine(tmp_path, work)
 
