@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from starlette.requests import Request
@@ -190,6 +192,34 @@ def test_a_json_body_of_very_many_values_is_not_parsed(monkeypatch: pytest.Monke
 def test_too_many_fields_in_the_query() -> None:
     assert len(read(query="&".join(["q=a"] * MAX_FIELDS)).texts("q")) == MAX_FIELDS
     assert "query: at most 2,000 fields" in problem(lambda: read(query="&".join(["q=a"] * (MAX_FIELDS + 1))))
+
+
+@pytest.mark.parametrize("text", [b"%61", b"%", b"%ff", b"%2", b"aa%61", b"+%", b"%2561", "\u00e4%C3%A4".encode()])
+def test_a_form_of_escapes_takes_little_memory(text: bytes) -> None:
+    """Anyone may send one: before the key, which is a field of it."""
+    raw = b"q=" + text * ((1 << 20) // len(text))
+    expected = parse_qsl(raw[: 100 * len(text)].decode())[0][1]
+    tracemalloc.start()
+    try:
+        if text == b"%ff":
+            assert "expected JSON, or a form" in problem(request_fields._form, raw)
+        else:
+            assert request_fields._form(raw)["q"].startswith(expected[:-2])
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(raw)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "form", ["q", "q=", "=a", "&&q=a&", "q=a=b", "a=1;b=2", "q=%zz%4", "q=a+b%2B%20c", "q=%00%F0%9F%98%80"]
+)
+def test_a_form_is_read_as_urllib_reads_it(form: str) -> None:
+    assert request_fields._form(form.encode()) == dict(parse_qsl(form, keep_blank_values=True))
+
+
+def test_too_many_fields_in_a_form() -> None:
+    assert len(request_fields._form(b"&".join([b"q=a"] * MAX_FIELDS))["q"]) == MAX_FIELDS
+    assert "body: at most 2,000 fields" in problem(request_fields._form, b"&".join([b"q=a"] * (MAX_FIELDS + 1)))
 
 
 def test_a_field_with_and_without_brackets() -> None:
