@@ -127,16 +127,20 @@ class OpenedFile:
             assumed=self.target_lang if self.is_assumed else "",
         )
 
-    def done(self, units: Iterable[FilledUnit], unfilled: Mapping[int, str]) -> FileReport:
-        """Return the numbers of what was done. `unfilled`: why units were not filled, by their index."""
+    def done(self, units: Iterable[FilledUnit], unfilled: Mapping[int, str], details: Mapping[int, str]) -> FileReport:
+        """Return the numbers of what was done. `unfilled`: why units were not filled, by their index.
+
+        `details`: why the file cannot hold them.
+        """
         filled, plan = [unit for unit in units if unit.index not in unfilled], self.planned()
+        reasons = {index: f"{one}: {details[index]}" if index in details else one for index, one in unfilled.items()}
         return replace(
             plan,
             filled=len(filled),
             skipped=dict(Counter(plan.skipped) + Counter(unfilled.values())),
             repaired=sum(bool(unit.repaired) for unit in filled),
             failed=[self._message(unit.index, str(unit.failed[0])) for unit in filled if unit.failed],
-            problems=[*plan.problems, *(self._message(*one) for one in sorted(unfilled.items()))],
+            problems=[*plan.problems, *(self._message(index, reason) for index, reason in sorted(reasons.items()))],
         )
 
     @property
@@ -176,7 +180,7 @@ class OpenedFile:
         fillings = {index: self._filling(unit) for index, unit in progress.units.items() if index not in unfilled}
         content, impossible = filled_as_possible(self.file, fillings)
         unfilled |= dict.fromkeys(impossible, IMPOSSIBLE)
-        progress.finish(digest_of_bytes(content), self.done(progress.units.values(), unfilled).to_json())
+        progress.finish(digest_of_bytes(content), self.done(progress.units.values(), unfilled, impossible).to_json())
         write_like_before(out, content)
 
     def _refusal(self, unit: FilledUnit) -> str:
@@ -217,22 +221,22 @@ def _problem(unit: FileUnit) -> str:
     return TextUnit.of(unit.source, unit.syntax).problem
 
 
-def filled_as_possible(file: BilingualFile, fillings: Mapping[int, Filling]) -> tuple[bytes, list[int]]:
-    """Return the filled file, and the units that the file cannot hold, for example because of its encoding."""
+def filled_as_possible(file: BilingualFile, fillings: Mapping[int, Filling]) -> tuple[bytes, dict[int, str]]:
+    """Return the filled file, and why it cannot hold some units, by their index: for example because of its charset."""
     try:
-        return file.filled(fillings), []
+        return file.filled(fillings), {}
     except InputError:
-        unfilled = list(_impossible(file, sorted(fillings.items())))
+        unfilled = dict(_impossible(file, sorted(fillings.items())))
         return file.filled({index: one for index, one in fillings.items() if index not in unfilled}), unfilled
 
 
-def _impossible(file: BilingualFile, fillings: Sequence[tuple[int, Filling]]) -> Iterator[int]:
-    """Yield the units that cannot be filled, by halving: usually they are few."""
+def _impossible(file: BilingualFile, fillings: Sequence[tuple[int, Filling]]) -> Iterator[tuple[int, str]]:
+    """Yield the units that cannot be filled, and why, by halving: usually they are few."""
     try:
         file.filled(dict(fillings))
-    except InputError:
+    except InputError as error:
         if len(fillings) == 1:
-            yield fillings[0][0]
+            yield fillings[0][0], str(error).removeprefix(f"{error.path}: ")
             return
         middle = len(fillings) // 2
         yield from _impossible(file, fillings[:middle])

@@ -314,6 +314,9 @@ def test_a_text_that_the_file_cannot_hold_leaves_only_its_unit_out(folder: Path,
     code.write_text(code.read_text().replace("' '.join(", "('€ ' if 'Euro' in segment.source else '') + ' '.join("))
     report = fill_files([Path("in/a.po")], Path("out.po"), engine=engine)
     assert (report.files[0].filled, report.files[0].skipped) == (1, {"the file cannot hold the translation": 1})
+    reason = next(line for line in report.messages() if "cannot hold" in line)
+    assert "cannot hold the translation: the charset iso8859-1 of the file does not have '€'; convert" in reason
+    assert "msgconv --to-code=UTF-8" in reason
     assert targets(folder / "out.po")["Euro sign"] == ("", "untranslated")
 
 

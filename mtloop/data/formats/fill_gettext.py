@@ -88,8 +88,17 @@ class PoFile:
         if not lines:
             return ""
         expected = f"{self._rule.number} forms (Plural-Forms of the header)"
-        problem = expected if self._rule.number else "a valid Plural-Forms in the header"
+        problem = expected if self._rule.number else f"a valid Plural-Forms in the header{self._from_template}"
         return f"{len(lines)} plurals are left as they are, the first in line {lines[0]}; expected {problem}"
+
+    @property
+    def _from_template(self) -> str:
+        """The command that makes a PO file of a template, if the header is that of a template."""
+        if "INTEGER" not in self._catalogue.header.get("plural-forms", ""):
+            return ""
+        language = (self.languages[1] or "LANGUAGE").replace("-", "_")
+        command = f"msginit --locale={language} --input=TEMPLATE.pot --output-file={language}.po"
+        return f"; write charset=UTF-8 into the header of the template, then: {command}"
 
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the file with these units filled in.

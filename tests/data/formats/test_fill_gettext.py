@@ -181,6 +181,12 @@ def test_the_source_of_a_singular_without_the_number(plural: str, source: str, w
     assert open_file(write("is.po", po(body, plural=plural))).units[1].source == source
 
 
+MSGINIT = (
+    "; write charset=UTF-8 into the header of the template, then: "
+    "msginit --locale=de --input=TEMPLATE.pot --output-file=de.po"
+)
+
+
 @pytest.mark.parametrize(
     ("plural", "expected"),
     [
@@ -189,6 +195,7 @@ def test_the_source_of_a_singular_without_the_number(plural: str, source: str, w
         (f"nplurals=2; plural={'(' * 400}n{')' * 400};", "a valid Plural-Forms in the header"),
         ("nplurals=2; plural=n n;", "a valid Plural-Forms in the header"),
         ("", "a valid Plural-Forms in the header"),
+        ("nplurals=INTEGER; plural=EXPRESSION;", f"a valid Plural-Forms in the header{MSGINIT}"),
     ],
 )
 def test_plurals_that_msgfmt_would_refuse_are_not_filled(plural: str, expected: str, write) -> None:
