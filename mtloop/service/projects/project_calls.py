@@ -149,7 +149,8 @@ async def confirm_translation(
         answer |= await here.engines.call(
             found.project.id, "learn", number=stored.number, proof=proof and appended.is_new, wait=False
         )
-        answer["refused"] = explained("", answer["learned"] and answer["learned"]["rejected"])
+        if answer["learned"] is not None:  # else it is not known yet; of a repeated one the database knows
+            answer["refused"] = explained("", answer["learned"]["rejected"])
     if stored.counts and (wait == "durable" or answer["rebuilding"]):
         here.engines.nudge(found.project.id, stored.number)
     return answer

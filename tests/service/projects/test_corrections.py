@@ -175,6 +175,29 @@ def test_what_the_learner_rejects_is_shown_with_its_reason(ann: TestClient) -> N
     assert body["source"] in exported  # another method may learn it
 
 
+def test_a_repeated_confirmation_says_why_it_was_rejected_also_during_a_rebuild(
+    ann: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = new_project(ann, method="lora")
+    body: dict[str, Any] = {"source": "Save {name} as a new copy.", "translation": "Als neue Kopie speichern."}
+    reason = post(ann, f"{project}/confirm", **body)["refused"]
+    wait_until(lambda: get(ann, f"{project}/corrections/2")["state"] == "rejected")
+    application: Any = ann.app
+    engines = application.state.service.engines
+
+    async def rebuilding(project_id: int, call: str, **_: Any) -> dict[str, Any]:
+        assert call == "learn"
+        return {"learned": None, "proof": None, "state": 2, "rebuilding": True}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "call", rebuilding)
+        again = post(ann, f"{project}/confirm", **body)
+    assert reason == "the source and the translation have different placeholders"
+    assert (again["new"], again["rebuilding"], again["refused"]) == (False, True, reason)
+    wait_until(lambda: get(ann, f"{project}/jobs/2-2")["done"])
+    assert get(ann, f"{project}/corrections/2")["refused"] == reason
+
+
 def test_an_export_is_in_the_order_of_the_lessons(ann: TestClient, project: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(correction_store, "ROWS_PER_PART", 2)
     ann.patch(project, json={"review": True})
