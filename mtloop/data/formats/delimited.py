@@ -1,15 +1,17 @@
 """Tables with a header line: TSV and CSV.
 
 In TSV every tab separates two cells and quotes have no special meaning, because sentences often contain unpaired
-quotes. CSV has quoting.
+quotes. CSV has quoting, and commas, semicolons or tabs between its cells: those of the header line.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,6 +24,11 @@ from mtloop.text.files import MAX_LINE_BYTES, format_suffix, iter_lines
 from mtloop.text.messages import join_names
 
 Row: TypeAlias = tuple[int, list[str]]
+
+SEPARATORS = ",;\t"
+"""What may stand between the cells of a CSV file. Where comma is the decimal sign, spreadsheets write semicolons."""
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_QUOTED = re.compile(r'"(?:[^"]|"")*+"')
 
 ROLES: dict[str, tuple[str, ...]] = {
     "source": ("source",),
@@ -46,6 +53,7 @@ class DelimitedTable:
     path: Path
     header: tuple[str, ...]
     rows: Iterator[Row]
+    separator: str = "\t"
 
     def index(self, *names: str) -> int:
         """Return the index of the first of these columns that the table has. Raise InputError if it has none."""
@@ -59,14 +67,18 @@ class DelimitedTable:
         raise InputError(message, path=self.path, line=1)
 
 
-def open_table(path: str | Path, separator: str = ",") -> DelimitedTable:
-    """Open a table. The header is read immediately, the rows are read lazily. `separator` is that of a CSV file."""
+def open_table(path: str | Path, separator: str = "") -> DelimitedTable:
+    """Open a table. The header is read immediately, the rows are read lazily.
+
+    `separator` is that of a CSV file; "": that of its header line.
+    """
     path = Path(path)
+    separator = (separator or _separator(path)) if format_suffix(path) == ".csv" else "\t"
     rows = _csv(path, separator) if format_suffix(path) == ".csv" else _tsv(path)
     _, header = next(rows, (0, None))
     if header is None:
         raise InputError("the table has no header line", path=path)
-    return DelimitedTable(path, tuple(header), _check_widths(rows, header, path))
+    return DelimitedTable(path, tuple(header), _check_widths(rows, header, path), separator)
 
 
 def read_table(request: ReadRequest) -> Iterator[Pair]:
@@ -163,6 +175,12 @@ def _check_widths(rows: Iterator[Row], header: Sequence[str], path: Path) -> Ite
         yield line, cells
 
 
+def _separator(path: Path) -> str:
+    """Return what stands between the cells of the first line of a CSV file."""
+    unquoted = _QUOTED.sub("", next(iter(islice(iter_lines(path), 1)), ""))
+    return next((one for one in SEPARATORS if one in unquoted), SEPARATORS[0])
+
+
 def _tsv(path: Path) -> Iterator[Row]:
     blank = 0  # empty lines at the end of the file are ignored: editors add them
     for number, line in enumerate(iter_lines(path), start=1):
@@ -184,5 +202,7 @@ def _csv(path: Path, separator: str) -> Iterator[Row]:
             yield start, cells
             start = reader.line_num + 1
     except csv.Error as error:
-        message = f"not CSV: {error}; expected commas between cells, and doubled quotes inside a quoted cell"
+        message = (
+            f"not CSV: {error}; expected {_NAMES[separator]} between cells, and doubled quotes inside a quoted cell"
+        )
         raise InputError(message, path=path, line=start) from error

@@ -149,7 +149,8 @@ def _unit(message: _Message, form: int) -> FileUnit:
     if message.is_numerus:
         name, context = f"{name}[{form}]", {**context, "plural": form}
     line = slot.line if slot else message.element.line
-    return FileUnit(name, _text(source) if source else "", target, _state(message, target), context, line=line)
+    state, text, is_obsolete = _state(message, target), _text(source) if source else "", message.type in _LOCKED_TYPES
+    return FileUnit(name, text, target, state, context, line=line, obsolete=is_obsolete)
 
 
 def _state(message: _Message, target: str) -> UnitState:

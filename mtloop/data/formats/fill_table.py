@@ -18,6 +18,7 @@ from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
 from mtloop.data.formats.corpus import ReadRequest
 from mtloop.data.formats.delimited import (
+    SEPARATORS,
     DelimitedTable,
     column_indices,
     column_language,
@@ -43,8 +44,7 @@ DONE_WORDS = ("translated", "approved", "final", "reviewed", "confirmed", "done"
 LOCKED_WORDS = ("locked", "do not translate", "obsolete")
 
 _TSV_CELL = re.compile(rb"[^\t\n]*")
-_CSV_CELL = re.compile(rb'"(?:[^"]|"")*+"|[^,\n]*')
-_NEEDS_QUOTES = re.compile('[",\r\n]')
+_CSV_CELLS = {one: re.compile(rb'"(?:[^"]|"")*+"|[^' + one.encode() + rb"\n]*") for one in SEPARATORS}
 _NOT_IN_TSV = re.compile("[\t\n\r\0]")
 _NOT_IN_CSV = re.compile("\0")
 
@@ -60,7 +60,7 @@ def open_fillable_table(request: OpenRequest) -> BilingualFile:
     source, target = (column_language(role, by_language, reading) for role in ("source", "target"))
     languages = source or request.source_lang or "", target or request.target_lang or ""
     rows = [cells for _, cells in table.rows]
-    return FillableTable(request.path, content, rows, columns, languages)
+    return FillableTable(request.path, content, rows, columns, languages, table.separator)
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class FillableTable:
     rows: Sequence[Sequence[str]]
     columns: Mapping[str, int]
     languages: tuple[str, str]
+    separator: str
     notes: ClassVar[Sequence[str]] = ()
 
     @property
@@ -89,7 +90,7 @@ class FillableTable:
         return splice(self.content, self._edits(targets) if targets else [])
 
     def _edits(self, targets: Mapping[int, Filling]) -> Iterator[Edit]:
-        for index, spans in enumerate(_row_spans(self.content, self._is_csv)):
+        for index, spans in enumerate(_row_spans(self.content, self.separator if self._is_csv else "")):
             if index in targets:
                 yield self._edit(spans, "target", targets[index].text)
                 if self.marks_review:
@@ -102,7 +103,7 @@ class FillableTable:
         first, last = spans[self.columns["source"]]
         newline = "\r\n" if b"\r\n" in self.content[first:last] else "\n"
         new = self._checked(text, _NOT_IN_CSV).replace("\r\n", "\n").replace("\n", newline)
-        quoted = self.content[start : start + 1] == b'"' or _NEEDS_QUOTES.search(new)
+        quoted = self.content[start : start + 1] == b'"' or any(sign in new for sign in f'"\r\n{self.separator}')
         return Edit(start, end, ('"' + new.replace('"', '""') + '"' if quoted else new).encode())
 
     def _checked(self, text: str, forbidden: re.Pattern[str]) -> str:
@@ -147,9 +148,9 @@ def _state(source: str, target: str, status: str) -> UnitState:
     return UnitState.FUZZY if status in REVIEW_WORDS else UnitState.TRANSLATED
 
 
-def _row_spans(content: bytes, is_csv: bool) -> Iterator[list[Span]]:
-    """Yield the places of the cells of each row, without the header."""
-    rows = _rows(content, *((_CSV_CELL, b",") if is_csv else (_TSV_CELL, b"\t")))
+def _row_spans(content: bytes, separator: str) -> Iterator[list[Span]]:
+    """Yield the places of the cells of each row, without the header. `separator`: of a CSV file."""
+    rows = _rows(content, *((_CSV_CELLS[separator], separator.encode()) if separator else (_TSV_CELL, b"\t")))
     next(rows)
     return rows
 

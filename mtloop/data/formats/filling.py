@@ -41,7 +41,8 @@ class FileUnit:
     """A place for one target. A message with plural forms is a unit for each form, with its index in `plural`.
 
     `context` has the fields of a segment's context, such as `document`, and of the format: `plural`, `flags`, `note`.
-    `line` is where the unit stands in the file, 0 if the format does not know it.
+    `line` is where the unit stands in the file, 0 if the format does not know it. An `obsolete` unit is locked, and no
+    program uses it any more.
     """
 
     id: str
@@ -51,6 +52,7 @@ class FileUnit:
     context: Fields = field(default_factory=dict)
     syntax: str = PLAIN
     line: int = field(default=0, compare=False)
+    obsolete: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,14 @@ def _open(path: Path, project: TranslationProject) -> BilingualFile:
         raise ProblemError(invalid_request(file_error(error, path))) from None
 
 
-def _places(file: BilingualFile) -> list[int]:
-    """Where the units of a document stand in its file. Empty ones, as the header of a PO file, are left out."""
-    return [place for place, unit in enumerate(file.units) if unit.source.strip()]
+def _places(file: BilingualFile, count: int | None = None) -> list[int]:
+    """Where the units of a document stand in its file. Empty ones, as the header of a PO file, are left out.
+
+    So are obsolete ones, but not from documents of earlier versions: those have another `count` of units.
+    """
+    filled = [place for place, unit in enumerate(file.units) if unit.source.strip()]
+    used = [place for place in filled if not file.units[place].obsolete]
+    return used if count in (None, len(used)) else filled
 
 
 def _new_unit(unit: FileUnit, language: str) -> NewUnit:
@@ -110,14 +115,14 @@ class DocumentFiles:
     async def check(self, project: TranslationProject, document: StoredDocument, place: int, text: str) -> None:
         """Raise the problem 422 if the file cannot hold this text for a unit."""
         file = await self._file(project, document)
-        await asyncio.to_thread(_check, file, place, Filling(text, approved=True))
+        await asyncio.to_thread(_check, file, _places(file, document.units)[place], Filling(text, approved=True))
 
     async def filled(
         self, project: TranslationProject, document: StoredDocument, texts: Mapping[int, str]
     ) -> tuple[bytes, list[int]]:
         """The file with these texts, by the index of their unit; and the units whose text it cannot hold."""
         file = await self._file(project, document)
-        return await asyncio.to_thread(_filled, file, texts)
+        return await asyncio.to_thread(_filled, file, _places(file, document.units), texts)
 
     def forget(self) -> None:
         """Drop all files: something was deleted."""
@@ -151,13 +156,12 @@ def _reopened(content: bytes, kind: str, project: TranslationProject) -> Bilingu
 
 def _check(file: BilingualFile, place: int, filling: Filling) -> None:
     try:
-        file.filled({_places(file)[place]: filling})
+        file.filled({place: filling})
     except InputError as error:
         raise ProblemError(invalid_request(file_error(error, file.path))) from None
 
 
-def _filled(file: BilingualFile, texts: Mapping[int, str]) -> tuple[bytes, list[int]]:
-    places = _places(file)
+def _filled(file: BilingualFile, places: Sequence[int], texts: Mapping[int, str]) -> tuple[bytes, list[int]]:
     targets = {index: (places[index], Filling(text, approved=True)) for index, text in sorted(texts.items())}
     try:
         return file.filled(dict(targets.values())), []

@@ -91,3 +91,32 @@ def test_one_large_file_is_kept(files: FilesAndOpenings) -> None:
 
     asyncio.run(work())
     assert files.opened == [LARGE, LARGE, SMALL, LARGE]
+
+
+OBSOLETE = b"""msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+msgid "Open"
+msgstr ""
+
+#~ msgid "Old"
+#~ msgstr "Alt"
+
+msgid "Close"
+msgstr ""
+"""
+
+
+@pytest.mark.parametrize(("units", "place"), [(2, 1), (3, 2)], ids=["new", "stored by an earlier version"])
+def test_obsolete_messages_are_left_out_of_new_documents(units: int, place: int) -> None:
+    """Those that were stored with them keep the places of their units."""
+
+    class Stored:
+        async def content(self, document_id: int) -> bytes:
+            return OBSOLETE
+
+    document = StoredDocument(1, 1, "0" * 32, "menu.po", "po", units, 0, 0.0, "ann")
+    files = DocumentFiles(cast(DocumentStore, Stored()))
+    content, left_out = asyncio.run(files.filled(PROJECT, document, {place: "Zu"}))
+    assert content == OBSOLETE.replace(b'msgid "Close"\nmsgstr ""', b'msgid "Close"\nmsgstr "Zu"')
+    assert left_out == []

@@ -292,6 +292,29 @@ def test_a_new_suggestion_does_not_replace_what_is_selected(browser: Browser, se
     bench.check_no_errors()
 
 
+PLURAL = b"""msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+"Language: de\\nPlural-Forms: nplurals=2; plural=(n != 1);\\n"
+
+msgctxt "menu"
+msgid "Open"
+msgstr ""
+
+msgid "Sheep"
+msgid_plural "Sheep"
+msgstr[0] ""
+msgstr[1] ""
+"""
+
+
+def test_equal_sources_are_told_apart(browser: Browser, served: ServedProjects) -> None:
+    served.create("equal")
+    document = upload(served, "equal", PLURAL)
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("equal", document)
+    expect(page.locator("#rows .place")).to_have_text(["menu", "plural form 1", "plural form 2"])
+
+
 XLIFF = b"""<xliff version="1.2"><file source-language="en" target-language="de" datatype="x" original="a"><body>
 <trans-unit id="1"><source>Press <x id="1"/> and wait.</source></trans-unit>
 <trans-unit id="2"><source>Save the file.</source></trans-unit>
