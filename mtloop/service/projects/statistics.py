@@ -27,7 +27,11 @@ BLOCK = 50  # measured corrections in one point of a curve
 
 @dataclass(frozen=True)
 class MeasuredLog:
-    """Corrections in order, as steps. `proposed` and `compared` say which are measured, and compared with the base."""
+    """Corrections in order, as steps. `proposed` and `compared` say which are measured, and compared with the base.
+
+    `baseline` is complete, and stands beside the project, up to the first measured correction that is not compared:
+    later scores of the base model would be those of other corrections than the project's.
+    """
 
     corrections: Sequence[StoredCorrection]
     steps: Sequence[Step]
@@ -42,6 +46,12 @@ class MeasuredLog:
         proposed = np.array([bool(one.event.proposal) for one in corrections], dtype=bool)
         translated = np.array([one.base_translation is not None for one in corrections], dtype=bool)
         return cls(corrections, steps, baseline, proposed, proposed & translated)
+
+    @property
+    def complete(self) -> int:
+        """The number of corrections up to which the base model has translated all that are measured."""
+        missing = np.flatnonzero(self.proposed & ~self.compared)
+        return int(missing[0]) if len(missing) else len(self.steps)
 
     @property
     def block_ends(self) -> NDArray[np.intp]:
@@ -79,21 +89,19 @@ def _measured(metric: object, log: MeasuredLog) -> dict[str, Any]:
     compares = metric.name in COLLATERAL
     mine = _Rows.of(metric, log.steps, log.compared if compares else log.proposed)
     base = None if compares else _Rows.of(metric, log.baseline, log.compared)
+    of_base = base.by_block(log.block_ends) if base else [None] * len(log.block_ends)
     points = [
         {
             "corrections": int(end),
             "number": log.corrections[end - 1].number,
             "time": utc(log.corrections[end - 1].time),
             "value": value,
-            "base": other,
+            "base": other if end <= log.complete else None,
         }
-        for end, value, other in zip(
-            log.block_ends,
-            mine.by_block(log.block_ends),
-            base.by_block(log.block_ends) if base else [None] * len(log.block_ends),
-            strict=True,
-        )
+        for end, value, other in zip(log.block_ends, mine.by_block(log.block_ends), of_base, strict=True)
     ]
+    if base is not None and log.complete < len(log.steps):
+        base = _Rows.of(metric, log.baseline, np.zeros_like(log.compared))
     return {**mine.score(), "base": base.score() if base else None, "points": points}
 
 

@@ -56,7 +56,11 @@ class MetricBody(ScoreBody):
 
 
 class StatisticsBody(BaseModel):
-    """`measured` corrections have a proposal. `without_base` of them still wait for the base model: ask again."""
+    """`measured` corrections have a proposal. `without_base` of them still wait for the base model: ask again.
+
+    Until then the scores of the base model are null from the first of these corrections on. Those of near-better,
+    near-worse and flips are of the corrections that it has translated.
+    """
 
     corrections: int
     measured: int

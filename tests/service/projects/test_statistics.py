@@ -94,6 +94,24 @@ def test_without_a_base_translation_nothing_is_compared() -> None:
     assert metrics["flips"]["value"] is None
 
 
+def test_the_base_stands_beside_the_project_for_the_same_corrections_only() -> None:
+    """While some wait for the base model, a block has its score if it and all before it are translated."""
+    rows = [(*row[:3], None if 60 <= index < 70 else row[3]) for index, row in enumerate(TAUGHT)]
+    found = measure(corrections(rows), ("en", "de"))
+    assert found["without_base"] == 10
+    whole = by_name(measure(corrections(list(TAUGHT)), ("en", "de")))
+    for name, metric in by_name(found).items():
+        if name in NAMES[:4]:
+            assert metric["value"] == whole[name]["value"]
+            assert metric["base"]["value"] is None
+            assert [point["value"] for point in metric["points"]] == [point["value"] for point in whole[name]["points"]]
+            bases = [point["base"] for point in metric["points"]]
+            assert bases == [whole[name]["points"][0]["base"], None, None]
+        else:
+            assert metric["base"] is None
+            assert metric["denominator"] <= whole[name]["denominator"]
+
+
 def test_a_language_without_stop_words_has_no_measure_of_words() -> None:
     assert list(by_name(measure(corrections(list(TAUGHT[:4])), ("", "")))) == ["ter", *NAMES[4:]]
 
