@@ -33,6 +33,21 @@ def test_a_cell_of_a_csv_keeps_its_quotes_and_gets_those_it_needs(write) -> None
     )
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_csv_with_other_separators(separator: str, write) -> None:
+    lines = 'source;"target;";n\r\n"Hi; you, too";"";1\nNo, no;;2\n'.replace(";", separator)
+    path = write("a.csv", lines)
+    columns = {"target": f"target{separator}"}
+    assert [unit.source for unit in open_file(path, columns=columns).units] == [f"Hi{separator} you, too", "No, no"]
+    expected = lines.replace(f'{separator}""{separator}', f'{separator}"Du"{separator}')
+    expected = expected.replace(f"no{separator}{separator}", f'no{separator}"a{separator}b"{separator}')
+    assert filled(path, {"1": "Du", "2": f"a{separator}b"}, columns=columns) == expected.encode()
+    assert (
+        filled(path, {"2": "a, b"}, columns=columns)
+        == lines.replace(f"no{separator}{separator}", f"no{separator}a, b{separator}").encode()
+    )
+
+
 def test_line_ends_inside_a_cell_are_those_of_its_source(write) -> None:
     path = write("a.csv", b'source,target\r\n"a\r\nb",\r\n"c\nd",\r\n')
     assert filled(path, {"1": "A\nB", "2": "C\nD"}) == b'source,target\r\n"a\r\nb","A\r\nB"\r\n"c\nd","C\nD"\r\n'
@@ -139,7 +154,7 @@ def test_what_a_cell_cannot_hold_is_refused(write) -> None:
             b"source\nA\n",
             "no column 'target' or 'post_edit'.*add an empty column.*--columns source=A,target=B",
         ),
-        ("a.csv", b"source;target\nA;B\n", "no column 'source'.*--columns"),
+        ("a.csv", b"source|target\nA|B\n", "no column 'source'.*--columns"),
         ("a.csv", b'source,target\n"A,\n', "a.csv:2: not CSV"),
         ("a.tsv", b"source\ttarget\nA\n", "a.tsv:2: expected 2 cells"),
         ("a.tsv", b"source\ttarget\n\xe4\t\n", "a.tsv:2: invalid UTF-8"),
