@@ -254,13 +254,14 @@ def _units(entry: PoEntry, number: int, rule: PluralForms) -> Iterator[FileUnit]
     context = _context(entry)
     if plural is None:
         name = "header" if entry.is_header else str(number)
-        yield FileUnit(name, source, entry.forms[0].text, _state(entry, entry.forms[0]), context, line=entry.line)
+        state = _state(entry, entry.forms[0])
+        yield FileUnit(name, source, entry.forms[0].text, state, context, line=entry.line, obsolete=entry.obsolete)
         return
     fits = len(entry.forms) == rule.number  # msgfmt refuses a filled message with more or fewer forms
     for form, string in enumerate(entry.forms):
         state, text = _state(entry, string) if fits else UnitState.LOCKED, rule.source(form, source, plural)
         place = {**context, "plural": form}
-        yield FileUnit(f"{number}[{form}]", text, string.text, state, place, line=string.line)
+        yield FileUnit(f"{number}[{form}]", text, string.text, state, place, line=string.line, obsolete=entry.obsolete)
 
 
 def _state(entry: PoEntry, string: PoString) -> UnitState:
