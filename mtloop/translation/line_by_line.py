@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +24,11 @@ _XML_START = re.compile(
 )
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _JSON_START = re.compile(rf"(?:\[\s*)?\{{\s*{_STRING}\s*:|\[\s*{_STRING}\s*[,\]]|(?:\{{|\[|\[\{{)[ \t]*$", re.MULTILINE)
+_PROPERTY = re.compile(r"[ \t]*[A-Za-z_][\w.-]*[ \t]*=")
+_DOTTED_PROPERTY = re.compile(r"[ \t]*[A-Za-z_][\w-]*(?:\.[\w-]+)+[ \t]*=")
+_NO_PROPERTY = re.compile(r"\s*(?:[#!]|$)")  # a comment or an empty line
+MAX_PROPERTIES = 10  # lines at the start that are read, if the first one looks like a property
+MOST = 0.75
 _ROOT = re.compile(r"<(?:[\w.-]+:)?(xliff|tmx|ts|resources)\b", re.IGNORECASE)
 _SUFFIXES = {"xliff": ".xlf", "tmx": ".tmx", "ts": ".ts", "resources": ".xml"}
 
@@ -43,7 +48,7 @@ def check_input_languages(source_lang: str | None, target_lang: str | None, mode
 
 
 def plain_lines(file: BinaryIO) -> Iterator[str]:
-    """Yield the lines of a text. Raise InputError, with the right command, for raw PO, XML, JSON and TSV."""
+    """Yield the lines of a text. Raise InputError, with the right command, for a raw file of a known format."""
     numbered = enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1)
     lines = (decode_line(_without_bom(raw, number), NAME, number) for number, raw in numbered)
     start, text = list[str](), ""
@@ -55,6 +60,9 @@ def plain_lines(file: BinaryIO) -> Iterator[str]:
     _check_plain(text, file)
     if text.count("\t") and (following := next(lines, None)) is not None:
         start.append(following)
+    if _PROPERTY.match(text):
+        start += islice(lines, MAX_PROPERTIES)
+        _check_no_properties(start)
     _check_no_table(start)
     return chain(start, lines)
 
@@ -83,9 +91,25 @@ def _check_plain(text: str, file: BinaryIO) -> None:
 def _check_no_table(lines: list[str]) -> None:
     """Check that the text does not start with the header of a table, nor with two rows of one."""
     numbers = [line.count("\t") for line in lines[-2:]]
-    names = {name.strip().lower() for name in lines[0].split("\t")} if lines else set[str]()
-    if (len(numbers) == 2 and numbers[0] and numbers[0] == numbers[1]) or names >= {"source", "target"}:
+    if any(_names(lines, separator) >= {"source", "target"} for separator in ",;"):
+        _refuse("a CSV file", ".csv")
+    if (len(numbers) == 2 and numbers[0] and numbers[0] == numbers[1]) or _names(lines, "\t") >= {"source", "target"}:
         _refuse("a TSV file", ".tsv")
+
+
+def _names(lines: list[str], separator: str) -> set[str]:
+    """Return the names in a header line."""
+    return {name.strip().strip('"').lower() for name in lines[0].split(separator)} if lines else set()
+
+
+def _check_no_properties(lines: list[str]) -> None:
+    """Check that the text is not `key=value`, line by line. A backslash at the end of a line joins two lines."""
+    joined = [False, *(line.endswith("\\") for line in lines)]
+    own = [line for line, goes_on in zip(lines, joined, strict=False) if not goes_on and not _NO_PROPERTY.match(line)]
+    found = sum(_PROPERTY.match(line) is not None for line in own)
+    is_sure = len(own) > 1 or _DOTTED_PROPERTY.match(own[0])
+    if is_sure and found >= MOST * len(own):
+        _refuse("a .properties file", ".properties", " --template SOURCE.properties")
 
 
 def _refuse(kind: str, suffix: str, template: str = "") -> None:

@@ -245,6 +245,10 @@ def test_wrong_arguments_are_one_line(mtloop: Call, file: Path, arguments: list[
         ("source\ttarget\nOpen\t\n", "a TSV file", "mtloop translate FILE.tsv --out FILLED.tsv"),
         ("Target\tSource\n", "a TSV file", "FILE.tsv"),
         ("Open\tÖffnen\nClose\t\n", "a TSV file", "FILE.tsv"),
+        ("source,target\nOpen it.,\n", "a CSV file", "mtloop translate FILE.csv --out FILLED.csv"),
+        ('id;"Source";"Target"\n1;Open it.;\n', "a CSV file", "FILE.csv"),
+        ("# Menu\nopen=Open it\nclose = Close \\\n  it\n\nkey=\n", "a .properties file", "FILE.properties --template"),
+        ("app.title=Open it\n", "a .properties file", "--out FILLED.properties"),
         ('{\n "a": "b"\n}\n', "a JSON file", "mtloop translate FILE.json --template SOURCE.json --out FILLED.json"),
     ],
 )
@@ -269,6 +273,9 @@ PLAIN = [
     '["Quoted" words]\n',
     "Name:\tValue\n",
     "Name:\tValue\nA sentence.\n",
+    "x = 5 holds.\nThen go on.\nAnd stop.\n",
+    "Name=\n",
+    "The source, the target\n",
 ]
 
 
