@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,12 @@ import pytest
 from helpers.client_environments import run_client
 from helpers.deepl_calls import tmx
 from helpers.served_projects import ServedProjects, serving_projects
+from helpers.through_every_api import through_every_api
 
 pytestmark = pytest.mark.slow
 SOURCE, TARGET = "Open the drawer of the cabinet.", "Öffnen Sie die Schublade des Schranks."
 OTHER = "The printer has no paper."
+SHARED, SHARED_TARGET = "The stapler is empty.", "Der Hefter ist leer."
 
 PYTHON = """
 import io, json, sys
@@ -86,6 +86,7 @@ found["formality"] = refused(lambda: client.translate_text(source, target_lang="
 found["unknown_memory"] = refused(lambda: client.get_translation_memory("0" * 32))
 client.delete_translation_memory(memory)
 found["after_delete"] = len(client.list_translation_memories())
+client.import_translation_memory_from_filepath(f"{folder}/shared.tmx")
 print(json.dumps(found))
 """
 
@@ -131,8 +132,10 @@ const refused = async (work) => { try { await work(); return null; } catch (erro
   await client.translateDocument(`${folder}/app.po`, `${folder}/app.de.po`, 'en', 'de');
   found.wrong_key = await refused(() => new deepl.DeepLClient('wrong', { serverUrl: url }).getUsage());
   found.unknown_pair = await refused(() => client.translateText(source, null, 'ja'));
+  found.too_long = await refused(() => client.translateText('word '.repeat(40000), null, 'de'));
   await client.deleteTranslationMemory(memory);
   found.after_delete = (await client.listTranslationMemories()).length;
+  await client.importTranslationMemoryFromFilepath(`${folder}/shared.tmx`);
   console.log(JSON.stringify(found));
 })().catch((error) => { console.error(error); process.exit(1); });
 """
@@ -169,6 +172,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProjects]
 def files(tmp_path: Path) -> Path:
     """A folder with a memory, one that is broken, and a document."""
     (tmp_path / "memory.tmx").write_bytes(tmx((SOURCE, TARGET)))
+    (tmp_path / "shared.tmx").write_bytes(tmx((SHARED, SHARED_TARGET)))
     (tmp_path / "broken.tmx").write_bytes(b"no XML")
     head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
     (tmp_path / "app.po").write_text(f'{head}msgid "{SOURCE}"\nmsgstr ""\n', encoding="utf-8")
@@ -196,6 +200,7 @@ def test_the_client_for_python(server: ServedProjects, files: Path) -> None:
     server.create("python")
     found = run_client("deepl", PYTHON, server.url, f"{server.key}:python", str(files))
     check_common(found, files)
+    assert set(through_every_api(server, "python", SHARED).values()) == {SHARED_TARGET}
     assert found["one"][1:] == ["EN", len(SOURCE)]
     assert found["thousand"] == 1_000
     assert found["options"] == [found["many"][1]]
@@ -218,11 +223,13 @@ def test_the_client_for_node(server: ServedProjects, files: Path) -> None:
     server.create("node")
     found = run_client("deepl-node", NODE, f"{server.url}/deepl", f"{server.key}:node", str(files))
     check_common(found, files)
+    assert set(through_every_api(server, "node", SHARED).values()) == {SHARED_TARGET}
     assert found["one"][1:] == ["en", len(SOURCE)]
     assert (found["sources"], found["targets"], found["usage"]) == (["en"], ["de"], False)
     assert found["deleted"] == "GlossaryNotFoundError"
     assert found["memory"] == ["legal", 1]
     assert (found["wrong_key"], found["unknown_pair"]) == ("AuthorizationError", "DeepLError")
+    assert found["too_long"] == "DeepLError"
 
 
 def test_the_command_line(server: ServedProjects, files: Path) -> None:
@@ -233,12 +240,4 @@ def test_the_command_line(server: ServedProjects, files: Path) -> None:
     assert "1000000000000" in found["usage"]
     assert "completed" in found["import"]
     assert found["learned"].strip() == TARGET
-
-
-def test_what_one_client_teaches_another_api_knows(server: ServedProjects, files: Path) -> None:
-    server.create("shared")
-    run_client("deepl", COMMANDS, server.url, f"{server.key}:shared", str(files))
-    body = json.dumps({"q": SOURCE, "source": "en", "target": "de", "api_key": f"{server.key}:shared"}).encode()
-    request = urllib.request.Request(f"{server.url}/translate", body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as response:
-        assert json.load(response)["translatedText"] == TARGET
+    assert set(through_every_api(server, "commands", SOURCE).values()) == {TARGET}

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from helpers.client_environments import run_client
 from helpers.served_projects import ServedProjects, serving_projects
+from helpers.through_every_api import through_every_api
 from helpers.tiny_marian import demo_pairs, write_tiny
 
 pytestmark = pytest.mark.slow
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.slow
 PAIRS = list(demo_pairs())
 TEXTS = [source for source, _ in PAIRS[1:4]]
 PLACEHOLDERS = "Open [X7X] and %(name)s now."
+TAGS = 'Open the <b>file</b> <x id="7"></x> now.'
 LONG = "x" * 100_001
 COMMON = """
 import json, sys
@@ -50,6 +52,7 @@ client = lambda key=key, target="de": LibreTranslator(source="en", target=target
 seen = {"many": client().translate_batch(texts), "auto": client().translate(texts[0])}
 seen["wrong key"] = refused(lambda: client(key="wrong").translate("Open it."))
 seen["unknown pair"] = refused(lambda: client(target="fr").translate("Open it."))
+seen["too long"] = refused(lambda: client().translate("x" * 100_001))
 print(json.dumps(seen))
 """
 TRANSLATE = """
@@ -61,6 +64,7 @@ make = lambda source, target="de", key=key: Translator(
 seen = {"many": [make("en").translate(text) for text in texts], "auto": make("autodetect").translate(texts[0])}
 seen["wrong key"] = refused(lambda: make("en", key="wrong").translate("Open it."))
 seen["unknown pair"] = refused(lambda: make("en", "fr").translate("Open it."))
+seen["too long"] = refused(lambda: make("en").translate("x" * 100_001))
 print(json.dumps(seen))
 """
 NODE = """
@@ -72,6 +76,7 @@ const [apiurl, apiKey, list] = process.argv.slice(1), texts = JSON.parse(list);
   for (const text of texts) seen.many.push(await call(text));
   seen.html = await call("Press <b>Save</b>.", {format: "html"});
   seen.wrong = String(await call("Open it.", {apiKey: "wrong"}));
+  seen.long = String(await call("x".repeat(100001)).catch(error => error.message));
   seen.pair = await call("Open it.", {target: "fr"}).catch(error => error.message);
   seen.inAddress = await translate({query: texts[0], source: "en", target: "de", apiurl: `${apiurl}/key/${apiKey}`});
   console.log(JSON.stringify(seen));
@@ -89,6 +94,11 @@ REFUSED = {
     "deep-translator": ("AuthorizationException", "ERR_BAD_REQUEST"),
     "translate": ("403", "400"),
 }
+
+
+TOO_LONG = {"deep-translator": "ServerException"}
+"""It sends texts in the address, which is too long already."""
+CUTS_TEXTS = "translate"  # into parts of at most 1,000 characters
 
 
 @pytest.fixture(scope="module")
@@ -115,22 +125,30 @@ def translations(served: ServedProjects, texts: list[str]) -> object:
 @pytest.mark.parametrize("name", PYTHON_CLIENTS)
 @pytest.mark.parametrize("prefix", ["", "/libretranslate"])
 def test_a_python_client_translates_and_is_refused(served: ServedProjects, name: str, prefix: str) -> None:
-    texts, (wrong_key, bad_request) = [*TEXTS, PLACEHOLDERS], REFUSED[name]
+    texts, (wrong_key, bad_request) = [*TEXTS, TAGS, PLACEHOLDERS], REFUSED[name]
     seen = run_client(name, PYTHON_CLIENTS[name], f"{served.url}{prefix}", served.key, json.dumps(texts), "")
     assert seen["many"] == translations(served, texts)
     assert all(part in seen["many"][-1] for part in ("[X7X]", "%(name)s"))
+    assert all(seen["many"][-2].count(part) == 1 for part in ("<b>", "</b>", '<x id="7"></x>'))
     assert seen["auto"] == seen["many"][0]
     assert wrong_key in " ".join(seen["wrong key"])
     assert bad_request in " ".join(seen["unknown pair"])
     if "languages" in seen:
         assert seen["languages"][0] == {"code": "en", "name": "English", "targets": ["de"]}
         assert seen["detected"] == "en"
-        assert bad_request in " ".join(seen["too long"])
+    if name == CUTS_TEXTS:
+        assert isinstance(seen["too long"], str)
+    else:
+        assert TOO_LONG.get(name, bad_request) in " ".join(seen["too long"])
 
 
 def test_the_client_of_npm(served: ServedProjects) -> None:
-    seen = run_client("libretranslate-node", NODE, f"{served.url}/libretranslate", served.key, json.dumps(TEXTS))
-    assert seen["many"] == translations(served, TEXTS)
+    texts = [*TEXTS, TAGS, PLACEHOLDERS]
+    seen = run_client("libretranslate-node", NODE, f"{served.url}/libretranslate", served.key, json.dumps(texts))
+    assert seen["many"] == translations(served, texts)
+    assert all(seen["many"][-1].count(part) == 1 for part in ("[X7X]", "%(name)s"))
+    assert all(seen["many"][-2].count(part) == 1 for part in ("<b>", "</b>", '<x id="7"></x>'))
+    assert seen["long"] == "undefined"
     assert seen["auto"] == seen["inAddress"] == seen["many"][0]
     assert seen["html"].count("<b>") == seen["html"].count("</b>") == 1
     assert seen["wrong"] == "undefined"  # it reads no errors
@@ -146,6 +164,9 @@ def test_a_suggestion_reaches_every_client(served: ServedProjects) -> None:
     assert answer.json() == {"success": True}
     after = translations(served, [source, unrelated])
     assert after == [target, before[1]]  # type: ignore[index]
+    assert set(through_every_api(served, "manual", source).values()) == {target}
+    node = run_client("libretranslate-node", NODE, f"{served.url}/libretranslate", served.key, json.dumps([source]))
+    assert node["many"] == [target]
     for name, script in PYTHON_CLIENTS.items():
         assert run_client(name, script, served.url, served.key, json.dumps([source]), "")["many"] == [target]
 
