@@ -43,7 +43,12 @@ def expires_option(**settings: Any) -> Callable[[F], F]:
 
 @command.command()
 @click.argument("name")
-@click.option("--organiser", is_flag=True, help="Allow to publish results and to see the activity of all participants.")
+@click.option(
+    "--organiser",
+    is_flag=True,
+    help="Allow to publish results, to see the activity of all participants, and to do everything in every project: "
+    "read, confirm, review, change and delete.",
+)
 @expires_option(default="never", show_default=True)
 @database_options
 def add(name: str, organiser: bool, expires: str, folder: Path | None, database: str | None) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -30,6 +31,7 @@ Examples:
   mtloop project create manual --owner ann --folder data           (on the database of the service)
   mtloop project create manual --url http://localhost:8017         (over HTTP; the key is in MTLOOP_KEY)
   mtloop project import manual memory.tmx --url http://localhost:8017
+  mtloop project import http://localhost:8017/manual memory.tmx    (the same)
   mtloop project stats manual --url http://localhost:8017
   mtloop project export manual --out manual.tmx --folder data
   mtloop project members manual --set ben=confirm --folder data
@@ -37,9 +39,10 @@ Examples:
   mtloop project webhook manual --url http://localhost:8017
   mtloop project rm manual --folder data
 \b
-With --url a command asks a running service, with your API key: MTLOOP_KEY, or --key-file. Without --url it works on
-the database (--folder or --database), without a key; the service need not run. Commands that need an engine, and
-those that read your files, have --url only.
+With --url a command asks a running service, with your API key: MTLOOP_KEY, or --key-file. A project can also be named
+by its address, http://HOST/PROJECT, in place of --url. Without both, a command works on the database (--folder or
+--database), without a key; the service need not run. Commands that need an engine, and those that read your files,
+work with a service only.
 """
 
 
@@ -51,12 +54,38 @@ def command() -> None:
 def place_options(command: F) -> F:
     """Add the options that say where the projects are: a service, or its database."""
     text = f"{URL_HELP} Without it, the command works on the database."
-    return click.option("--url", help=text)(key_file_option(database_options(command)))
+    return click.option("--url", help=text)(key_file_option(database_options(cast("F", _with_address(command)))))
 
 
 def service_options(command: F) -> F:
     """Add the options of a command that needs a running service."""
-    return click.option("--url", required=True, help=URL_HELP)(key_file_option(command))
+
+    @wraps(command)
+    def on_service(**options: Any) -> Any:
+        if options["url"] is None:
+            raise InputError("this command asks a service; give --url, or name the project http://HOST/PROJECT")
+        return command(**options)
+
+    return click.option("--url", help=URL_HELP)(key_file_option(cast("F", _with_address(on_service))))
+
+
+def _with_address(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take a project by its address, http://HOST/PROJECT, in place of its name and --url."""
+
+    @wraps(command)
+    def called(**options: Any) -> Any:
+        if "://" in (address := options.get("name", "")):
+            if options["url"] is not None:
+                raise InputError(
+                    f"{address!r} is the address of a project; give --url with a name, or the address alone"
+                )
+            need_extras("client")
+            from mtloop.client.project_client import split_address
+
+            options["url"], options["name"] = split_address(address)
+        return command(**options)
+
+    return called
 
 
 @command.command()

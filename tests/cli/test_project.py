@@ -156,6 +156,28 @@ def test_where_the_projects_are(
     assert "no API key; set MTLOOP_KEY" in mtloop("project", "list", "--url", server.url).err
 
 
+def test_a_project_by_its_address(mtloop: Mtloop, server: ServedProjects, memory: Path, tmp_path: Path) -> None:
+    """As translate, work and run take it."""
+    address = f"{server.url}/addressed"
+    assert mtloop("project", "create", address, "--method", "memory", *LANGUAGES).code == 0
+    done = mtloop("project", "import", address, memory)
+    assert done.out == "addressed: 2 new, 0 known, 0 refused\n", done.err
+    assert mtloop("project", "members", address).out == "ann\torganise\n"
+    out = tmp_path / "out.tsv"
+    assert mtloop("project", "export", address, "--out", out).out == f"{out}\n"
+    for place in (("--url", server.url), ("--folder", server.folder)):
+        both = mtloop("project", "members", address, *place)
+        assert (both.code, "give --url" in both.err) == (2, True), both.err
+    alone = mtloop("project", "import", "addressed", memory)
+    assert (alone.code, "give --url, or name the project http://HOST/PROJECT" in alone.err) == (2, True), alone.err
+    assert mtloop("project", "rm", address, "--yes").out == "addressed: deleted\n"
+
+
+def test_the_help_says_what_an_organiser_may_do_in_projects(mtloop: Mtloop) -> None:
+    text = " ".join(mtloop("participant", "add", "--help").out.split())
+    assert "do everything in every project: read, confirm, review, change and delete" in text
+
+
 def test_what_a_project_may_not_name(mtloop: Mtloop, server: ServedProjects) -> None:
     for method in ("exec:true", "engine.py:Engine", "http://localhost/manual"):
         refused = mtloop("project", "create", "bad", "--method", method, *LANGUAGES, "--folder", server.folder)
