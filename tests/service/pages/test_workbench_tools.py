@@ -315,6 +315,24 @@ def test_equal_sources_are_told_apart(browser: Browser, served: ServedProjects) 
     expect(page.locator("#rows .place")).to_have_text(["menu", "plural form 1", "plural form 2"])
 
 
+def test_a_download_with_broken_placeholders_is_told(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "broken", CHIPS)
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("broken", document)
+    with page.expect_download():
+        page.click("#download")
+    bench.type_over("Datei öffnen.")
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("button", name="Confirm anyway").click()
+    bench.wait_for_active(2)
+    expect(bench.row(1)).to_have_class(re.compile("is-confirmed"))
+    for path, link in ((f"/projects/broken/documents/{document}", "#download"), ("/projects/broken", "a[download]")):
+        bench.open(path)
+        with page.expect_download():
+            page.click(link)
+        expect(page.locator("#said")).to_contain_text("1 confirmed segment has other placeholders or tags")
+
+
 XLIFF = b"""<xliff version="1.2"><file source-language="en" target-language="de" datatype="x" original="a"><body>
 <trans-unit id="1"><source>Press <x id="1"/> and wait.</source></trans-unit>
 <trans-unit id="2"><source>Save the file.</source></trans-unit>

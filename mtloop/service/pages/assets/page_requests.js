@@ -25,6 +25,24 @@ async function requestUntilAnswered(method, path, body, onWait) {
   }
 }
 
+// How many confirmed units of a document have a text that may break a file or a program: somebody insisted on it.
+async function countBroken(documentAddress) {
+  let [count, after] = [0, -1];
+  while (after !== null) {
+    const answer = await request("GET", `${documentAddress}/units?filter=failing&limit=500&after=${after}`);
+    if (answer.status !== 200) break;
+    count += answer.body.units.filter((unit) => unit.state === "confirmed" && unit.checks.some((check) => check.serious)).length;
+    after = answer.body.next;
+  }
+  return count;
+}
+
+// Says after a download what in the file may break a program.
+async function warnOfBroken(documentAddress) {
+  const count = await countBroken(documentAddress);
+  if (count) tell(say(count === 1 ? "broken_one" : "broken_count", { count }), true);
+}
+
 function parsed(text) {
   try {
     return JSON.parse(text);

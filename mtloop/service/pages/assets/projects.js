@@ -79,6 +79,9 @@ onSubmit("member-form", async () => {
   if (succeeded(await request("PUT", `${projectUrl}/members/${encodeURIComponent(name)}`, { role }))) location.reload();
 });
 if (document.getElementById("drop")) prepareDrop(document.getElementById("drop"));
+for (const link of document.querySelectorAll("a[download]")) {
+  link.addEventListener("click", () => warnOfBroken(link.pathname.replace(/\/file$/, "")));
+}
 for (const button of document.querySelectorAll("[data-delete]")) {
   button.addEventListener("click", () => deleteDocument(button));
 }

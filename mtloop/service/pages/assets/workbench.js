@@ -100,6 +100,7 @@ byId("filter").addEventListener("change", showFound);
 byId("compare").addEventListener("change", paintBase);
 byId("method")?.addEventListener("change", showMethodChoice);
 onSubmit("method-form", changeMethod);
+byId("download").addEventListener("click", () => warnOfBroken(documentUrl));
 byId("show-keys").addEventListener("click", showKeys);
 byId("term-box")?.addEventListener("toggle", () => { if (byId("term-box").open) fillTerm(); });
 document.addEventListener("selectionchange", () => { if (byId("term-box")?.open) fillTerm(); });
