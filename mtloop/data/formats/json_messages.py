@@ -1,13 +1,13 @@
 """Which members of a JSON file are texts to translate: plurals of i18next, and keys that are not texts.
 
 Not texts are the keys of ARB files that begin with `@`, and, in the files of browser extensions and of FormatJS, all
-members of a message but `message` (`defaultMessage`).
+members of a message but `message` (`defaultMessage`). So it is in lists of entries: `{"id": ..., "translation": ...}`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from mtloop.core.types import Fields
@@ -17,6 +17,10 @@ from mtloop.data.plural_categories import CATEGORIES, plural_categories
 _PLURAL = re.compile(rf"(?P<stem>.+?)_(?P<category>{'|'.join(CATEGORIES)})", re.DOTALL)
 _MESSAGE_KEYS = ("message", "defaultMessage")
 _MESSAGE_FIELDS = frozenset({*_MESSAGE_KEYS, "description", "placeholders", "id", "hash"})
+_ENTRY_NAMES = frozenset({"id", "key"})
+_ENTRY_TEXTS = ("translation", "value", "message")  # the first one with a text is translated
+_ENTRY_FIELDS = _ENTRY_NAMES | _MESSAGE_FIELDS | {*_ENTRY_TEXTS, "comment", "translatorComment", "context", "fuzzy"}
+_ENTRY_FIELDS |= {"meaning", "position"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,16 @@ class JsonMessages:
         if container.brackets == "[]":
             return [JsonSlot(member.key, member) for member in container.members]
         plurals = self._plurals(container) if not self.message_key else {}
-        return [slot for member in container.members for slot in self._slots(container, member, depth, plurals)]
+        kept = _not_texts(container)
+        return [slot for member in container.members for slot in self._slots(container, member, depth, plurals, kept)]
 
     def _slots(
-        self, container: JsonValue, member: JsonMember, depth: int, plurals: Mapping[str, Sequence[JsonMember]]
+        self,
+        container: JsonValue,
+        member: JsonMember,
+        depth: int,
+        plurals: Mapping[str, Sequence[JsonMember]],
+        kept: Set[str],
     ) -> Iterator[JsonSlot]:
         key = str(member.key)
         found = _PLURAL.fullmatch(key)
@@ -63,7 +73,7 @@ class JsonMessages:
         elif self.message_key and depth:
             yield JsonSlot(key, member, depth == 1 and key == self.message_key, _description(container, "description"))
         else:
-            yield JsonSlot(key, member, not key.startswith("@"), _arb_note(container, key))
+            yield JsonSlot(key, member, not key.startswith("@") and key not in kept, _arb_note(container, key))
 
     def _plurals(self, container: JsonValue) -> dict[str, Sequence[JsonMember]]:
         """Return the members of each plural, by the part of their keys before the category."""
@@ -101,6 +111,16 @@ def _is_message(value: JsonValue, key: str) -> bool:
     keys = {str(member.key) for member in value.members}
     text = value.member(key) if value.brackets == "{}" else None
     return text is not None and text.value.text is not None and keys <= _MESSAGE_FIELDS
+
+
+def _not_texts(container: JsonValue) -> frozenset[str]:
+    """Return the members that are not translated in an entry such as `{"id": ..., "translation": ...}` of go-i18n."""
+    keys = frozenset(str(member.key) for member in container.members)
+    if not keys & _ENTRY_NAMES or not keys <= _ENTRY_FIELDS:
+        return frozenset({"hash"}) if {"hash", "other"} <= keys else frozenset()
+    members = ((name, container.member(name)) for name in _ENTRY_TEXTS)
+    text = next((name for name, member in members if member and (member.value.text or member.value.brackets)), None)
+    return keys - {text} if text else frozenset()
 
 
 def _arb_note(container: JsonValue, key: str) -> Fields:

@@ -153,6 +153,28 @@ def test_messages_of_browser_extensions(write, tmp_path) -> None:
     )
 
 
+ENTRIES = [
+    ([{"id": "Day", "translation": {"one": "Day", "other": "Days"}}], {"0.translation.one", "0.translation.other"}),
+    ({"messages": [{"id": "Hi", "message": "Hi", "translation": "Hi.", "fuzzy": True}]}, {"messages.0.translation"}),
+    ([{"id": "Hi", "message": "Hi", "translation": "", "translatorComment": "A"}], {"0.message"}),
+    ({"translations": [{"key": "Hello", "value": "Hello world"}]}, {"translations.0.value"}),
+    ({"days": {"hash": "sha1-1f", "one": "Day", "other": "Days"}}, {"days.one", "days.other"}),
+    ({"key": "Key", "value": "Value", "quit": "Quit"}, {"key", "value", "quit"}),
+]
+
+
+@pytest.mark.parametrize(("entries", "expected"), ENTRIES)
+def test_the_names_of_entries_are_not_translated(entries: Any, expected: set[str], write, tmp_path) -> None:
+    template = write("en.json", json.dumps(entries))
+    path = tmp_path / "de.json"
+    units = open_file(path, template=template).units
+    assert {unit.id for unit in units if unit.source} == expected
+    new = json.loads(filled(path, dict.fromkeys(expected, "X"), template=template))
+    changed = {path for path, leaf in leaves(new).items() if leaf == "X"}
+    assert {".".join(map(str, path)) for path in changed} == expected
+    assert {path for path in leaves(entries) if path not in changed} == set(leaves(new)) - changed
+
+
 def test_escapes_are_those_of_the_file(write) -> None:
     template = write("en.json", '{"a": "A", "b": "B"}')
     new = {"a": 'ä/\n"\\😀'}
