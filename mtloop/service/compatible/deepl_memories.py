@@ -33,6 +33,7 @@ from mtloop.service.compatible.opened_project import choose_project, opened_proj
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
 from mtloop.service.error_problems import problem_of
 from mtloop.service.http import BODY_TOO_LARGE
+from mtloop.service.long_work import long_work
 from mtloop.service.problems import (
     ROLE_TOO_WEAK,
     TOO_MANY_UPLOADS,
@@ -216,7 +217,7 @@ async def _import(here: Service, request: Request, upload: StoredUpload, receive
             await receive_body(request, path, here.settings.max_upload)
             received.set()
             async with here.heavy_work:  # not while the file comes: a slow client would let everybody wait
-                read = await asyncio.to_thread(read_corrections, path, found.project)
+                read = await long_work(read_corrections, path, found.project)
         added = await add_file(here, found, read)
         await here.storage.clients.change_upload(upload.job, status=COMPLETED, first=added["first"], last=added["last"])
         return None

@@ -18,6 +18,7 @@ from mtloop.service.accounts.metering import caller_of
 from mtloop.service.compatible.opened_project import opened_projects
 from mtloop.service.compatible.request_fields import MULTIPART, RequestFields, content_kind, read_fields
 from mtloop.service.http import BODY_TOO_LARGE
+from mtloop.service.long_work import long_work
 from mtloop.service.problems import UNKNOWN_PROJECT, Problem, ProblemError, invalid_request
 from mtloop.service.project_log.client_store import StoredFile
 from mtloop.service.project_log.models import Role, TooManyFiles, TranslationProject
@@ -96,7 +97,7 @@ async def translated_file(
         raise ProblemError(BODY_TOO_LARGE)
     with upload_file(suffix[1:]) as path:
         async with here.heavy_work:
-            opened = await asyncio.to_thread(_opened, path, content, found.project)
+            opened = await long_work(_opened, path, content, found.project)
         translations = await _translations(here, request, found, opened)
         filled, _ = await asyncio.to_thread(filled_as_possible, opened.file, translations)
     return filled

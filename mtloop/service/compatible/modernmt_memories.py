@@ -6,7 +6,6 @@ weights of the model are those of the project.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -38,6 +37,7 @@ from mtloop.service.compatible.modernmt_answers import (
 from mtloop.service.compatible.opened_project import choose_project, open_project, opened_projects
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import MULTIPART, RequestFields, UploadedFile, read_fields
+from mtloop.service.long_work import long_work
 from mtloop.service.problems import ROLE_TOO_WEAK, UNKNOWN_JOB, UNKNOWN_PROJECT, Problem, ProblemError
 from mtloop.service.project_log.client_store import MAX_MEMORIES, TranslationMemory
 from mtloop.service.project_log.event_log import Confirmed
@@ -180,7 +180,7 @@ async def add_to_glossary(name: str, request: Request) -> Response:
     fields, terms = await read_fields(request, here.settings.max_project_body), dict[str, str]()
     if one.found.role.includes(Role.ORGANISE):
         async with here.heavy_work:
-            terms = await asyncio.to_thread(read_terms, fields, one.found.project, here.settings.max_project_body)
+            terms = await long_work(read_terms, fields, one.found.project, here.settings.max_project_body)
         await add_terms(here, one.found, one.memory, terms)
     return data_response(_finished_job(one.found.project, one.memory, len(terms)))
 
@@ -337,7 +337,7 @@ async def _added(here: Service, one: OpenedMemory, read: ImportedFile) -> dict[s
 
 async def _read_in_turn(here: Service, fields: RequestFields, file: UploadedFile, one: OpenedMemory) -> ImportedFile:
     async with here.heavy_work:  # not while the file comes: a slow client would let everybody wait
-        return await asyncio.to_thread(_read_tmx, here, fields, file, one)
+        return await long_work(_read_tmx, here, fields, file, one)
 
 
 def _read_tmx(here: Service, fields: RequestFields, file: UploadedFile, one: OpenedMemory) -> ImportedFile:

@@ -20,6 +20,7 @@ from mtloop.service.cache import LRUCache
 from mtloop.service.documents.failed_texts import checks_of
 from mtloop.service.documents.models import LOCKED, OPEN, TRANSLATED, NewDocument, NewUnit, StoredDocument
 from mtloop.service.documents.store import DocumentStore
+from mtloop.service.long_work import long_work
 from mtloop.service.problems import ProblemError, invalid_request
 from mtloop.service.project_log.models import TranslationProject
 from mtloop.service.projects.correction_files import file_error, upload_file
@@ -36,6 +37,16 @@ MAX_LARGE = 1  # larger files that are kept, or opened at the same time
 MAX_OPENINGS = 2  # others that are opened at the same time
 TEXT = ".txt"  # takes a template, and does without: then its lines are the source texts
 SUFFIXES = tuple(suffix for suffix in FILES if suffix == TEXT or suffix not in TEMPLATE_FORMATS)
+_XLIFF_MARKS = ((b"<trans-unit ", b"<segment>", b"<segment "), ())
+_UNIT_MARKS: Mapping[str, tuple[Sequence[bytes], Sequence[bytes]]] = {  # what begins a unit, what makes it obsolete
+    **dict.fromkeys((".xlf", ".xliff", ".sdlxliff", ".mqxliff"), _XLIFF_MARKS),
+    ".po": ((b"\nmsgid ",), ()),
+    ".pot": ((b"\nmsgid ",), ()),
+    ".ts": ((b"<message>", b"<message "), (b"obsolete", b"vanished")),
+    ".tmx": ((b"<tu>", b"<tu "), ()),
+}
+HEAD = 2  # marks or lines before the first unit: an empty line, the head of a table, the header of a PO file
+TOO_MANY_UNITS = invalid_request(f"file: more than {MAX_UNITS:,} units; split it")
 _STATES = {UnitState.TRANSLATED: TRANSLATED, UnitState.LOCKED: LOCKED}
 
 
@@ -55,17 +66,36 @@ def check_name(name: str) -> str:
 
 def read_document(name: str, path: Path, project: TranslationProject) -> NewDocument:
     """Read the units of a file that was uploaded. A wrong file raises the problem 422."""
+    if _least_units(path) > MAX_UNITS:
+        raise ProblemError(TOO_MANY_UNITS)
     file = _open(path, project)
     places = _places(file)
     if not places:
         raise ProblemError(invalid_request("file: it has nothing to translate"))
     if len(places) > MAX_UNITS:
-        raise ProblemError(invalid_request(f"file: more than {MAX_UNITS:,} units; split it"))
+        raise ProblemError(TOO_MANY_UNITS)
     try:
         units = [_new_unit(file.units[place], project.target_language) for place in places]
     except ValueError:
         raise ProblemError(invalid_request("file: a text has characters that cannot be stored")) from None
     return NewDocument(new_token(), name, path.suffix[1:], path.read_bytes(), units)
+
+
+def _least_units(path: Path) -> int:
+    """About how many units a file has at least. It is not parsed for this: very many units take much memory, and long.
+
+    A file in UTF-16 has none of the marks. Obsolete messages do not count, nor does the head of a file.
+    """
+    content = path.read_bytes()
+    if path.suffix in _UNIT_MARKS:
+        marks, obsolete = _UNIT_MARKS[path.suffix]
+        return sum(map(content.count, marks)) - sum(map(content.count, obsolete)) - HEAD
+    if path.suffix == ".csv" and b'"' in content:
+        return 0  # a quoted cell may have several lines
+    lines = content.translate(None, b" \t\r")
+    while b"\n\n" in lines:
+        lines = lines.replace(b"\n\n", b"\n")
+    return lines.count(b"\n") - HEAD
 
 
 def _open(path: Path, project: TranslationProject) -> BilingualFile:
@@ -140,7 +170,7 @@ class DocumentFiles:
             async with self._openings if kept is self._kept else self._large_openings:
                 if kept is self._large:
                     kept.clear()  # it takes much memory, and so does the next one while it is opened
-                found = await asyncio.to_thread(_reopened, content, document.format, project)
+                found = await long_work(_reopened, content, document.format, project)
             kept.update({document.id: found})
             asyncio.get_running_loop().call_later(KEEP_SECONDS, kept.remove, document.id)  # it may be deleted elsewhere
             return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Annotated, cast
 from urllib.parse import quote
@@ -13,6 +12,7 @@ from mtloop.service.documents.document_bodies import DocumentBody, DocumentList,
 from mtloop.service.documents.document_files import DocumentFiles, check_name, read_document
 from mtloop.service.documents.models import StoredDocument, TooManyDocuments
 from mtloop.service.http import BODY_TOO_LARGE, json_response
+from mtloop.service.long_work import long_work
 from mtloop.service.problems import (
     NO_MORE_DOCUMENTS,
     TOO_MANY_UPLOADS,
@@ -60,7 +60,7 @@ async def upload_document(
     with here.uploads.begin(found.participant.id), upload_file(suffix[1:]) as path:
         await receive_body(request, path, here.settings.max_upload)
         async with here.heavy_work:  # not while the file comes: a slow client would let everybody wait
-            new = await asyncio.to_thread(read_document, name, path, found.project)
+            new = await long_work(read_document, name, path, found.project)
     try:
         made = await here.storage.documents.add(
             found.project, new, found.participant.id, here.settings.max_project_bytes

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from mtloop.service.audit.models import utc
 from mtloop.service.http import BODY_TOO_LARGE, CLIENT_GONE, check_text, json_response, read_body
+from mtloop.service.long_work import long_work
 from mtloop.service.problems import (
     ENGINE_UNAVAILABLE,
     NO_CORRECTIONS,
@@ -210,7 +211,7 @@ async def import_file(
     with here.uploads.begin(found.participant.id), upload_file(format) as path:
         await receive_body(request, path, here.settings.max_upload)
         async with here.heavy_work:  # not while the file comes: a slow client would let everybody wait
-            read = await asyncio.to_thread(read_corrections, path, found.project)
+            read = await long_work(read_corrections, path, found.project)
     answer = await add_file(here, found, read)
     headers = {"location": f"/v1/projects/{found.project.name}/jobs/{answer['job']}"} if answer["job"] else {}
     response = json_response(answer, 202)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.document_calls import DocumentServer
 from helpers.file_samples import po
+
+from mtloop.service.documents import document_files, document_routes
+from mtloop.service.documents.document_files import MAX_UNITS
+from mtloop.service.documents.models import NewDocument
+from mtloop.service.long_work import NEVER
 
 XLIFF1 = """<?xml version="1.0" encoding="UTF-8"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
@@ -227,3 +235,68 @@ def test_a_project_has_so_many_documents(lite_documents: DocumentServer, monkeyp
     lite_documents.upload(TSV.encode(), "a.tsv")
     response = lite_documents.call("POST", "/documents", params={"name": "b.tsv"}, content=TSV.encode())
     assert (response.status_code, response.json()["type"]) == (409, "urn:mtloop:no-more-documents")
+
+
+def test_a_file_is_read_outside_the_event_loop(lite_documents: DocumentServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And without full passes of the garbage collector, which would let all others wait."""
+    read, loops = document_files.read_document, list[object]()
+
+    def noted(*arguments: Any) -> NewDocument:
+        assert gc.get_threshold()[2] == NEVER
+        loops.append(asyncio._get_running_loop())
+        return read(*arguments)
+
+    monkeypatch.setattr(document_routes, "read_document", noted)
+    lite_documents.upload(TSV.encode(), "a.tsv")
+    assert loops == [None]
+
+
+MANY = MAX_UNITS + 10
+TU = "<tu><tuv xml:lang='en'><seg>a</seg></tuv></tu>"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.po", po('msgid "a"\nmsgstr ""\n\n' * MANY).decode()),
+        ("a.pot", po('msgid "a"\nmsgstr ""\n\n' * MANY).decode()),
+        ("a.ts", TS.replace("<message>", "<message>" * MANY)),
+        ("a.tmx", TMX.replace("<tu>", TU * MANY + "<tu>", 1)),
+        ("a.xlf", XLIFF1.replace("<trans-unit ", "<trans-unit " * MANY)),
+        ("a.mqxliff", XLIFF2.replace("<segment>", "<segment>" * MANY)),
+        ("a.txt", "\n\na\r\n" * MANY),
+        ("a.tsv", "source\ttarget\n" + "a\t\n" * MANY),
+        ("a.csv", "source,target\n" + "a,\n" * MANY),
+    ],
+)
+def test_too_many_units_are_refused_before_the_file_is_parsed(
+    lite_documents: DocumentServer, monkeypatch: pytest.MonkeyPatch, name: str, content: str
+) -> None:
+    monkeypatch.setattr(document_files, "_open", None)
+    response = lite_documents.call("POST", "/documents", params={"name": name}, content=content.encode())
+    assert (response.status_code, response.json()["detail"]) == (422, "file: more than 50,000 units; split it")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.po", po('msgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n\n#~ msgid "c"\n#~ msgstr ""\n').decode()),
+        (
+            "a.ts",
+            TS.replace("</context>", '<message><source>a</source><translation type="vanished"/></message></context>'),
+        ),
+        ("a.xlf", XLIFF2),
+        ("a.txt", "\n\n\n" + TEXT + "\n\n \n"),
+        ("a.tsv", TSV + "\t\t\n \t\t\n"),
+        ("a.csv", 'source,target\n"a\n\nb\nc\nd",\nb,\n'),
+    ],
+)
+def test_as_many_units_as_may_be(
+    lite_documents: DocumentServer, monkeypatch: pytest.MonkeyPatch, name: str, content: str
+) -> None:
+    """What is no unit does not count: headers, obsolete messages, empty lines, lines of a cell."""
+    monkeypatch.setattr(document_files, "MAX_UNITS", 2)
+    assert len(lite_documents.upload(content.encode(), name).units()) == 2
+    monkeypatch.setattr(document_files, "MAX_UNITS", 1)
+    response = lite_documents.call("POST", "/documents", params={"name": name}, content=content.encode())
+    assert response.json()["detail"].endswith("units; split it")
