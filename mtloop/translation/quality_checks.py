@@ -50,6 +50,7 @@ TOOLKIT_CHECKS = {
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.)")  # German has a space before it
 _REPEATED = re.compile(r"\b([^\W\d_]+)\s+\1\b")  # not "Möchten Sie sie"
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _NUMBER = re.compile(r"\d+")
 _PERCENT = re.compile(r"\d+(?=%%$)")  # a number before %% may get a space: 100 %%
 _SIGNS, _SIGN_CATEGORIES = frozenset("§¶†‡‰•"), frozenset({"Sm", "Sc", "So", "No", "Co"})
@@ -212,7 +213,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 def _empty_line(source: str, target: str) -> int:
     """Return the number of the first line with words whose translation is empty; 0 if there is none."""
-    lines = zip_longest(source.splitlines(), target.splitlines(), fillvalue="")
+    lines = zip_longest(*(_LINE_END.split(text) for text in (source, target)), fillvalue="")
     empty = (number for number, (one, other) in enumerate(lines, start=1) if _WORD.search(one) and not other.strip())
     return next(empty, 0)
 

@@ -64,6 +64,7 @@ def test_broken_pairs(source: str, target: str, name: str, message: str) -> None
         ("S&ales and R&D", "&Verkauf und F&E"),
         ("&Remember the password", "Das &Passwort für diese Verbindung immer und überall in Zukunft merken"),
         ("100%% sure", "100 %% sicher"),
+        ("Open it\v and\r\nthen wait.\r\n", "Öffnen Sie es und\v\r\nwarten Sie dann.\r\n"),
         ("Open <b>%(a)s</b> in <i>b</i>", "In <i>b</i> <b>%(a)s</b> öffnen"),  # another order
         ("{n, plural, one {# file} other {# files}}", "{n, plural, one {# Datei} few {# D} other {# Dateien}}"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _EXTENSIONS = (  # of files that texts name; none of them is a word after a full stop
@@ -25,7 +25,7 @@ _PATTERNS = (
     _CONTROL,
     r"(?<![\w.+&-])[\w.+&-]+@[\w-]+(?:\.[\w-]+)+",  # e-mail address
     r"\{\{\s*[^\s{}][^{}]*?\}\}",  # {{ name }}
-    r"\{%-?\s[^{}%]*%\}",  # {% tag %}
+    r"\{%[^{}%]*%\}",  # {% tag %}
     r"[$#%@]\{[^\s{}]+\}",  # ${name}, #{name}, %{name}
     r"\{\s*[\w.]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",  # {size, number, integer}
     r"\{[A-Za-z_]?[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}",  # {}, {0}, {name!r:>10}
@@ -55,10 +55,13 @@ _PATTERNS = (
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
 _CONTROLS = re.compile(_CONTROL)
 _STYLE_END = re.compile(r"\x1b\[[0;]*m")
+_BLOCK = re.compile(r"\{%[-+]?\s*(?P<end>end)?(?P<name>\w*)[^{}%]*%\}")
+_BLOCK_RUN = re.compile(r"(?:\{%[^{}%]*%\})+")
 _CLIENT = re.compile(_CLIENTS)
 _CLIENT_RUN = re.compile(f"(?:{_CLIENTS})+")
 _WORD_BEFORE, _WORD_AFTER = re.compile(r"[^\W\d_]*\Z"), re.compile(r"[^\W\d_]*")
 _ENDINGS = ".,;:!?…)]'\"”’»"  # what may stand between the last word of a pair of tags and its end
+MAX_OPEN = 100  # tags of a template inside one another
 MIN_WORD = 3  # letters; what is shorter may be a suffix or a unit: [X0X]s, [X0X]px
 _TRAILING = ".,;:!?…'\"”“’‘»«"
 STAND_IN = re.compile(r"%(\d{1,9})(?!\d)")
@@ -112,7 +115,8 @@ class ClientMarkup:
 def client_markup(text: str) -> dict[int, ClientMarkup]:
     """Find placeholders that stand for tags and other markup, by where they start.
 
-    These are control characters, and a client's own placeholders that touch words.
+    These are control characters, and a client's own placeholders that touch words. So are the tags of a template, such
+    as `{% if x %}`, that touch words or have an end.
 
     Weblate sends `<b>Open</b> it` as `[X0X]Open[X7X] it`: the word must be seen as a word. A placeholder between spaces
     or next to punctuation stands for a word of the sentence, and is not returned.
@@ -121,7 +125,8 @@ def client_markup(text: str) -> dict[int, ClientMarkup]:
     {0: ClientMarkup(pair=0, divides=False), 9: ClientMarkup(pair=0, divides=False)}
     """
     found = _control_markup(text)
-    opened, pairs = list[int](), 1 + max((markup.pair for markup in found.values()), default=-1)
+    _add_blocks(text, found)
+    opened, pairs = list[int](), _next_pair(found)
     for run in _CLIENT_RUN.finditer(text):
         before, after = _letters_around(text, *run.span())
         last, next_one = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
@@ -158,6 +163,31 @@ def _control_markup(text: str) -> dict[int, ClientMarkup]:
                 found[opened.pop()] = ClientMarkup(pairs)
                 pairs += 1
     return found
+
+
+def _add_blocks(text: str, found: dict[int, ClientMarkup]) -> None:
+    """Add the tags of a template that touch words, and those with an end."""
+    opened, pair = list[tuple[str, int]](), _next_pair(found)
+    for run in _BLOCK_RUN.finditer(text):
+        if max(_letters_around(text, *run.span())) >= MIN_WORD:
+            found |= {block.start(): ClientMarkup() for block in _BLOCK.finditer(text, *run.span())}
+    for block in _BLOCK.finditer(text):
+        if not block["end"]:
+            opened.append((block["name"], block.start()))
+        elif (place := _last(opened, block["name"])) >= 0:
+            found[opened[place][1]] = found[block.start()] = ClientMarkup(pair)
+            del opened[place:]
+            pair += 1
+
+
+def _last(opened: Sequence[tuple[str, int]], name: str) -> int:
+    """Return the place of the last tag of this name among the last ones that are open, -1 if there is none."""
+    first = max(0, len(opened) - MAX_OPEN)
+    return next((place for place in range(len(opened) - 1, first - 1, -1) if opened[place][0] == name), -1)
+
+
+def _next_pair(found: Mapping[int, ClientMarkup]) -> int:
+    return 1 + max((markup.pair for markup in found.values()), default=-1)
 
 
 def _letters_around(text: str, start: int, end: int) -> tuple[int, int]:
