@@ -312,7 +312,11 @@ def test_equal_sources_are_told_apart(browser: Browser, served: ServedProjects) 
     document = upload(served, "equal", PLURAL)
     bench = Bench.sign_in(browser, served.url, served.key)
     page = bench.open_document("equal", document)
-    expect(page.locator("#rows .place")).to_have_text(["menu", "plural form 1", "plural form 2"])
+    expect(page.locator("#rows li")).to_have_count(3)
+    shown = page.locator("#rows .source").evaluate_all(
+        "all => all.map((one) => getComputedStyle(one, '::after').content)"
+    )
+    assert shown == ['"menu"', '"plural form 1"', '"plural form 2"']
 
 
 def test_a_download_with_broken_placeholders_is_told(browser: Browser, served: ServedProjects) -> None:

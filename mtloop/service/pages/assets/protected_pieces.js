@@ -34,7 +34,6 @@ function showParts(box, parts) {
 function textOf(node) {
   if (node.nodeType === Node.TEXT_NODE) return node.data;
   if (node.nodeType === Node.ELEMENT_NODE && node.dataset.piece !== undefined) return node.dataset.piece;
-  if (node.className === "place") return ""; // what stands below a source
   if (node.nodeName === "BR") return node.dataset.end === undefined ? "\n" : "";
   return [...node.childNodes].map(textOf).join("");
 }

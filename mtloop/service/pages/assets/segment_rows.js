@@ -7,7 +7,7 @@ function makeRow(unit) {
   row.dataset.index = unit.index;
   row.append(element("span", String(unit.index + 1), "number"), cell("source", rows.dataset.source), cell("target", rows.dataset.target));
   showParts(row.querySelector(".source"), unit.parts);
-  if (placeText(unit)) row.querySelector(".source").append(placeLine(unit));
+  if (placeText(unit)) row.querySelector(".source").dataset.place = placeText(unit); // shown, and no part of the text
   const target = row.querySelector(".target");
   target.append(element("button", "", "text open-row"), element("span", "", "mark"));
   target.firstChild.type = "button";
@@ -22,12 +22,6 @@ function makeRow(unit) {
 function placeText({ context }) {
   const form = context.plural === undefined ? "" : say("plural_form", { number: context.plural + 1 });
   return [context.msgctxt ?? context.context ?? "", form].filter(Boolean).join(" · ");
-}
-
-function placeLine(unit) {
-  const line = element("span", placeText(unit), "place");
-  line.lang = document.documentElement.lang;
-  return line;
 }
 
 function cell(kind, language) {
