@@ -219,9 +219,12 @@ async def create_task(store: TaskStore, task: TaskFile, report: Callable[[int], 
             fingerprints.add(chunk)
             count += len(chunk)
             report(count)
-        if not task.allow_overlap:
-            await check_overlap(store, NewTask.from_row(row), fingerprints)
-        await store.finish_task(number, task.size(count), allow_overlap=task.allow_overlap)
+        size, compared = task.size(count), set[int]()
+        while others := await store.finish_task(
+            number, size, allow_overlap=task.allow_overlap, compared=compared
+        ):  # also those that somebody else made visible during the comparison
+            await check_overlap(store, NewTask.from_row(row), fingerprints, others)
+            compared |= {other.id for other in others}
     except BaseException:
         await store.abandon_task(task.name)
         raise

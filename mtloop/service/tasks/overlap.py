@@ -66,10 +66,10 @@ class NewTask:
         return cls(row["name"], row["kind"], row["max_passes"], row["max_runs"])
 
 
-async def check_overlap(store: TaskStore, new: NewTask, sentences: Fingerprints) -> None:
-    """Raise InputError if tasks in the store have sentences of the new task. It names all of them."""
+async def check_overlap(store: TaskStore, new: NewTask, sentences: Fingerprints, tasks: Iterable[SharedTask]) -> None:
+    """Raise InputError if these tasks of the store have sentences of the new task. It names all of them."""
     found: list[str] = []
-    for task in await store.task_list():
+    for task in tasks:
         others = Fingerprints()
         async for chunk in store.sentence_chunks(task):
             others.add(chunk)

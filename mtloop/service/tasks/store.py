@@ -116,13 +116,32 @@ class TaskStore:
             await _delete_task(connection, name, ready=False)
 
     async def finish_task(
-        self, task_id: int, row: Mapping[str, Any], by: Actor | None = None, allow_overlap: bool = False
-    ) -> None:
+        self,
+        task_id: int,
+        row: Mapping[str, Any],
+        by: Actor | None = None,
+        allow_overlap: bool = False,
+        compared: Iterable[int] = (),
+    ) -> list[SharedTask]:
+        """Make a task visible, and return []. Unless overlap is allowed, it must be compared with all others before.
+
+        Those that are not among the ids in `compared` are returned, and the task stays invisible. Only one task is made
+        visible at a time: otherwise two could become so that were never compared with each other.
+        """
+        this = tasks.c.id == task_id
         async with self._database.writing() as connection:
-            changed = sa.update(tasks).where(tasks.c.id == task_id).values(**row, ready=True)
-            name, kind = (await connection.execute(changed.returning(tasks.c.name, tasks.c.kind))).one()
-            await invalidate_caches(connection)
-            await record(connection, by, "task.create", name, {"kind": kind, "allow_overlap": allow_overlap})
+            own = (await connection.execute(sa.select(tasks).where(this).with_for_update())).one_or_none()
+            if own is None:
+                raise InputError("the task was begun anew by somebody else; create it again")
+            await invalidate_caches(connection)  # first: it locks, so that what others make visible is seen below
+            if not allow_overlap:
+                query = sa.select(*_TASK).where(tasks.c.ready, sa.not_(in_list(tasks.c.id))).order_by(tasks.c.id)
+                others = (await connection.execute(query, {"ids": sorted(compared)})).all()
+                if others:
+                    return [_task(other) for other in others]
+            await connection.execute(sa.update(tasks).where(this).values(**row, ready=True))
+            await record(connection, by, "task.create", own.name, {"kind": own.kind, "allow_overlap": allow_overlap})
+        return []
 
     async def change_task(self, name: str, by: Actor | None = None, **changes: bool) -> None:
         """Set `results_open` or `stopped`. Only a training task can hide its results."""
