@@ -8,7 +8,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
+from mtloop.core.errors import InputError
 from mtloop.core.types import PostEdit
+from mtloop.methods.method import Method
 from mtloop.methods.own import is_own_engine
 from mtloop.methods.registry import find_method, plugin_points
 from mtloop.report.drawing_data import drawing_data
@@ -116,14 +118,23 @@ async def show_document(project: str, document: str, request: Request) -> Respon
 def teachable_methods(allowed: str, current: str) -> list[str]:
     """The methods that a project may use and that learn from corrections, and the one that it has.
 
-    >>> teachable_methods("lora, baseline", "bias")
+    A name that there is no method of is left out: the settings of the server may have one.
+
+    >>> teachable_methods("lora, baseline, lorra", "bias")
     ['bias', 'lora']
     """
     names = [name.strip() for name in allowed.split(",") if name.strip()]
     built_in = [name for name in names if not is_own_engine(name) and name not in plugin_points()]
-    methods = map(find_method, built_in)
+    methods = [method for name in built_in if (method := _method(name))]
     learning = [method.name for method in methods if PostEdit in (method.learns_from or ())]
     return list(dict.fromkeys(learning if current in learning else [current, *learning]))
+
+
+def _method(name: str) -> Method | None:
+    try:
+        return find_method(name)
+    except InputError:
+        return None
 
 
 async def _project(here: Service, who: Participant, name: str) -> AuthorisedProject | None:
