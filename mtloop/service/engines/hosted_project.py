@@ -324,6 +324,8 @@ class HostedProject:
         state = await self._in_thread(maker, LearnerState.new, maker.make, log)
         state.failing = self._failing
         await self._in_thread(maker, state.restore, log, snapshots)
+        if state.count:
+            state.correct(await self._shared.store.rejections(self._id))
         self._shared.figures.count_load()
         return Host(maker, snapshots, state)
 

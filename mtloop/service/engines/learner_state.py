@@ -52,6 +52,13 @@ def may_pass(error: BaseException) -> bool:
     return isinstance(error, MemoryError | OSError | CancelledError) or not isinstance(error, Exception)
 
 
+@dataclass(frozen=True)
+class LoadedSnapshot:
+    """What a snapshot holds beside the learner: why lessons were rejected, by their place. None: it does not say."""
+
+    rejected: Mapping[int, str] | None
+
+
 class SnapshotStore(Protocol):
     """Keeps snapshots by the digest of their learner."""
 
@@ -59,12 +66,12 @@ class SnapshotStore(Protocol):
         """The digests of all snapshots, with the number of lessons in each."""
         ...
 
-    def load(self, digest: str, learner: Learner) -> bool:
-        """Restore a learner. False: the snapshot is gone."""
+    def load(self, digest: str, learner: Learner) -> LoadedSnapshot | None:
+        """Restore a learner. None: the snapshot is gone."""
         ...
 
-    def save(self, digest: str, count: int, learner: Learner, results: Mapping[int, Learned]) -> None:
-        """Save a learner, and in the same step the results of lessons that are not stored yet, by event number."""
+    def save(self, state: LearnerState) -> None:
+        """Save a learner, and in the same step the results of lessons that are not stored yet."""
         ...
 
     def delete(self, digests: Sequence[str]) -> None: ...
@@ -81,7 +88,8 @@ class LearnerState:
     digest of the learner shows. Whether a lesson fails follows from the lessons before it, as its digest does.
 
     `results` are those of lessons since the last snapshot, by event number. They are stored together with the next one:
-    a lesson that a snapshot knows is never learned again.
+    a lesson that a snapshot knows is never learned again. `rejected` are the reasons of all lessons that were rejected,
+    by their place. None: they are not known, for the snapshot is of an earlier version.
     """
 
     make: Callable[[], Learner]
@@ -92,6 +100,7 @@ class LearnerState:
     passed: list[str] = field(default_factory=list)
     failing: Set[str] = frozenset()
     results: dict[int, Learned] = field(default_factory=dict)
+    rejected: dict[int, str] | None = field(default_factory=dict)
 
     @classmethod
     def new(cls, make: Callable[[], Learner], log: EventLog) -> LearnerState:
@@ -137,6 +146,8 @@ class LearnerState:
         self.count_lesson(lesson)
         self.digest = with_gaps(lesson.digest, self.passed)
         self.results[lesson.number] = learned
+        if learned.rejected is not None and self.rejected is not None:
+            self.rejected[self.count - 1] = learned.rejected
         if self.count % SNAPSHOT_EVERY == 0:
             self._try_to_save(snapshots, log)
         return learned
@@ -165,7 +176,7 @@ class LearnerState:
 
     def save(self, snapshots: SnapshotStore, log: EventLog) -> None:
         """Save the learner, and delete the snapshots that are not needed any more."""
-        snapshots.save(self.digest, self.count, self.learner, self.results)
+        snapshots.save(self)
         self.results.clear()
         snapshots.delete(superfluous(self._usable(log, snapshots.digests()), self.count))
 
@@ -178,6 +189,16 @@ class LearnerState:
         known = {digest: count for digest, count in counts.items() if count <= min(self.count, len(log.lessons))}
         return {digest: count if self.digest_after(log, count) == digest else None for digest, count in known.items()}
 
+    def correct(self, stored: Mapping[int, str]) -> None:
+        """Note the results that are stored otherwise: those of another learner, such as that of another method.
+
+        `stored` are the reasons of rejected lessons, by event number.
+        """
+        for place, number in enumerate(self.numbers if self.rejected is not None else ()):
+            reason = (self.rejected or {}).get(place)
+            if number not in self.results and stored.get(number) != reason:
+                self.results[number] = Learned(rejected=reason)
+
     def restore(self, log: EventLog, snapshots: SnapshotStore) -> None:
         """Restore the newest usable snapshot, unless this learner knows more already."""
         known = snapshots.digests()
@@ -185,18 +206,19 @@ class LearnerState:
         for digest, count in sorted(known.items(), key=lambda item: item[1], reverse=True):
             if least < count <= len(log.lessons) and self.digest_after(log, count) == digest:
                 learner = self.make() if self.numbers else self.learner
-                if snapshots.load(digest, learner):
-                    self._become(learner, log, count)
+                if (loaded := snapshots.load(digest, learner)) is not None:
+                    self._become(learner, log, count, loaded.rejected)
                     return
                 if not self.numbers:
                     self.learner = self.make()  # the other one may be half loaded
         if least < 0:
-            self._become(self.make(), log, 0)
+            self._become(self.make(), log, 0, {})
 
-    def _become(self, learner: Learner, log: EventLog, count: int) -> None:
+    def _become(self, learner: Learner, log: EventLog, count: int, rejected: Mapping[int, str] | None) -> None:
         self.learner, self.digest = learner, self.digest_after(log, count)
         self.numbers, self.corrections, self.passed = [], [], []
         self.results.clear()
+        self.rejected = None if rejected is None else dict(rejected)
         for lesson in log.lessons[:count]:
             self.count_lesson(lesson)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import tempfile
 import threading
 import zipfile
@@ -16,11 +17,13 @@ from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner, Stateful
 from mtloop.core.serialisation import encode
 from mtloop.core.types import Learned
+from mtloop.service.engines.learner_state import LearnerState, LoadedSnapshot
 from mtloop.service.project_log.models import SnapshotInfo
 from mtloop.service.project_log.store import ProjectStore
 from mtloop.service.telemetry import LOGGER
 
 T = TypeVar("T")
+REJECTED_FILE = "rejected.json"
 
 
 class SnapshotCache:
@@ -81,33 +84,33 @@ class DatabaseSnapshots:
         self._known = self._wait(self._store.snapshots(self._project_id))
         return {digest: info.lessons for digest, info in self._known.items()}
 
-    def load(self, digest: str, learner: Learner) -> bool:
+    def load(self, digest: str, learner: Learner) -> LoadedSnapshot | None:
         data = self._cache.get(self._project_id, digest)
         if data is None:
             data = self._wait(self._store.read_snapshot(self._project_id, digest))
         if data is None:
-            return False
+            return None
         try:
-            unpack(data, learner)
+            rejected = unpack(data, learner)
         except InputError as error:  # the base model of this name is another one now
             LOGGER.warning("snapshot deleted", extra={"fields": {"project": self._project_id, "reason": str(error)}})
             self._cache.remove(self._project_id)
             self.delete([digest])
-            return False
+            return None
         self._cache.put(self._project_id, digest, data)
         if (made_by := self._known.get(digest)) is not None and made_by.platform != self._platform:
             fields = {"project": self._project_id, "made_by": made_by.platform, "here": self._platform}
             LOGGER.info("snapshot of another platform", extra={"fields": fields})
-        return True
+        return LoadedSnapshot(rejected)
 
-    def save(self, digest: str, count: int, learner: Learner, results: Mapping[int, Learned]) -> None:
-        learned = {number: result_json(result) for number, result in results.items()}
-        if not isinstance(learner, Stateful):
+    def save(self, state: LearnerState) -> None:
+        learned = {number: result_json(result) for number, result in state.results.items()}
+        if not isinstance(state.learner, Stateful):
             self._wait(self._store.set_learned(self._project_id, learned))
             return
-        data, info = pack(learner), SnapshotInfo(count, self._platform)
-        if self._wait(self._store.write_snapshot(self._project_id, digest, info, data, learned)):
-            self._cache.put(self._project_id, digest, data)
+        data, info = pack(state.learner, state.rejected), SnapshotInfo(state.count, self._platform)
+        if self._wait(self._store.write_snapshot(self._project_id, state.digest, info, data, learned)):
+            self._cache.put(self._project_id, state.digest, data)
 
     def delete(self, digests: Sequence[str]) -> None:
         self._wait(self._store.delete_snapshots(self._project_id, digests))
@@ -121,8 +124,8 @@ def result_json(learned: Learned) -> dict[str, Any]:
     return {"updates": learned.updates, "rejected": learned.rejected, "info": encode(learned.info)}
 
 
-def pack(learner: Stateful) -> bytes:
-    """The files that a learner saves, in one archive."""
+def pack(learner: Stateful, rejected: Mapping[int, str] | None = None) -> bytes:
+    """The files that a learner saves, in one archive. `rejected` says why lessons were rejected, by their place."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
         folder = Path(name)
@@ -130,13 +133,18 @@ def pack(learner: Stateful) -> bytes:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 archive.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
+        if rejected is not None:
+            archive.writestr(zipfile.ZipInfo(REJECTED_FILE), json.dumps(sorted(rejected.items())))
     return packed.getvalue()
 
 
-def unpack(data: bytes, learner: Learner) -> None:
-    """Restore a learner from what `pack` returned."""
+def unpack(data: bytes, learner: Learner) -> dict[int, str] | None:
+    """Restore a learner from what `pack` returned, and return why lessons were rejected. None: it does not say."""
     assert isinstance(learner, Stateful)
     with tempfile.TemporaryDirectory() as name:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            archive.extractall(name)  # writes below the folder only
+            names = archive.namelist()
+            rejected = dict(json.loads(archive.read(REJECTED_FILE))) if REJECTED_FILE in names else None
+            archive.extractall(name, [one for one in names if one != REJECTED_FILE])  # below the folder only
         learner.load(Path(name))
+    return rejected

@@ -336,6 +336,13 @@ class ProjectStore:
         )
         return None if row is None else row.learned
 
+    async def rejections(self, project_id: int) -> dict[int, str]:
+        """Why lessons were rejected, by event number, as far as it is stored."""
+        reason = _EVENTS.learned["rejected"].as_string()
+        query = sa.select(_EVENTS.number, reason.label("reason"))
+        query = query.where(_EVENTS.project_id == project_id, reason.is_not(None))
+        return {int(row.number): str(row.reason) for row in await self._database.rows(query)}
+
     # Proposals that can be rated
 
     async def take_proposal_numbers(self, project_id: int, count: int) -> int:

@@ -574,6 +574,28 @@ def test_a_killed_engine_loses_no_rejection(tmp_path: Path, model: str, monkeypa
     run_engine(tmp_path, work)
 
 
+def test_results_are_those_of_the_method_whose_snapshot_is_loaded(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another method wrote its results over the first ones, and was ended before it knew all lessons."""
+    monkeypatch.setattr(learner_state, "SNAPSHOT_EVERY", 2)
+    lacking = ("Delete {count} files.", "Dateien löschen.")  # weights cannot learn it, and a memory can
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model, method="lora")
+        await append_events(storage, one, [Confirmed(*pair) for pair in [lacking, *PAIRS[:3]]])
+        first = HostedProject(one, shared)
+        await first.save(5)
+        await first.close()
+        assert await rejections(storage, one) == {2: "placeholders"}
+        await storage.projects.set_learned(one, {2: {"rejected": None}, 3: {"rejected": "improbable"}})
+        again = HostedProject(one, shared)
+        await again.save(5)
+        assert await rejections(storage, one) == {2: "placeholders"}
+
+    run_engine(tmp_path, work)
+
+
 def test_the_proposals_of_a_call_are_stored_together(
     tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

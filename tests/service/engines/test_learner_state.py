@@ -16,7 +16,7 @@ from mtloop.core.protocols import Learner, Stateful
 from mtloop.core.types import Learned, Segment
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.service.engines import learner_state
-from mtloop.service.engines.learner_state import LearnerState, superfluous
+from mtloop.service.engines.learner_state import LearnerState, LoadedSnapshot, superfluous
 from mtloop.service.project_log.event_log import Confirmed, Event, EventLog, Redone, Undone
 
 REJECTED = ("Delete the files.", " ")  # a learner learns nothing from an empty translation
@@ -51,22 +51,25 @@ class FolderSnapshots:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.results: dict[int, Learned] = {}
+        self._rejected: dict[str, dict[int, str]] = {}
 
     def digests(self) -> Mapping[str, int]:
         return {path.name: int((path / "count").read_text()) for path in self._folder.iterdir()}
 
-    def load(self, digest: str, learner: Learner) -> bool:
+    def load(self, digest: str, learner: Learner) -> LoadedSnapshot:
         assert isinstance(learner, Stateful)
         learner.load(self._folder / digest)
-        return True
+        return LoadedSnapshot(self._rejected[digest])
 
-    def save(self, digest: str, count: int, learner: Learner, results: Mapping[int, Learned]) -> None:
-        assert isinstance(learner, Stateful)
-        folder = self._folder / digest
+    def save(self, state: LearnerState) -> None:
+        assert isinstance(state.learner, Stateful)
+        assert state.rejected is not None
+        folder = self._folder / state.digest
         folder.mkdir(exist_ok=True)
-        learner.save(folder)
-        (folder / "count").write_text(str(count))
-        self.results.update(results)
+        state.learner.save(folder)
+        (folder / "count").write_text(str(state.count))
+        self._rejected[state.digest] = dict(state.rejected)
+        self.results.update(state.results)
 
     def delete(self, digests: Sequence[str]) -> None:
         for digest in digests:
@@ -116,6 +119,8 @@ def test_a_learner_is_a_function_of_the_log(
                 killed = LearnerState.new(make, EventLog("none"))
             for state in (kept, killed):
                 state.catch_up(log, snapshots)
+                stored = {number: one.rejected for number, one in snapshots.results.items() if one.rejected is not None}
+                state.correct(stored)
                 assert state.digest == log.digest
         found, results = oracle(make, log)
         assert fingerprint(kept.learner) == fingerprint(killed.learner) == found
