@@ -9,6 +9,7 @@ import click
 
 from mtloop.cli._database import administration
 from mtloop.cli._options import COUNT, PATH, POSITIVE, database_options, language_options, parse_noise
+from mtloop.core.task_limits import DEFAULT_PASSES, DEFAULT_RUNS, described
 
 FIELDS = {"source_lang": "source_language", "target_lang": "target_language"}  # options with another field name
 EPILOG = """
@@ -74,12 +75,12 @@ def command() -> None:
 @click.option(
     "--max-passes",
     type=COUNT,
-    help="Maximum number of passes per run; 0: no limit.  [default: mock 10, dev 5, training 1]",
+    help=f"Maximum number of passes per run; 0: no limit.  [default: {described(DEFAULT_PASSES)}]",
 )
 @click.option(
     "--max-runs",
     type=COUNT,
-    help="Maximum number of runs per participant; 0: no limit.  [default: mock and dev 20, training 1]",
+    help=f"Maximum number of runs per participant; 0: no limit.  [default: {described(DEFAULT_RUNS)}]",
 )
 @click.option(
     "--max-characters", type=POSITIVE, help="Maximum number of characters of a translation.  [default: 10000]"

@@ -12,12 +12,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from helpers.command_result import CommandResult
 from helpers.serving import serving
 from helpers.shared_task import REFERENCES, SOURCES, write_data
+
+from mtloop.core.task_limits import DEFAULT_PASSES, DEFAULT_RUNS
+from mtloop.service.tasks.creation import TaskFile
+from mtloop.service.tasks.models import Kind
 
 Mtloop = Callable[..., CommandResult]
 
@@ -337,3 +341,17 @@ def test_a_damaged_database_is_one_line(mtloop: Mtloop, data: Path, use: str) ->
     expected = r"mtloop: the database cannot be read: [^\n]*; restore it from a copy\n"
     assert result.code == 2
     assert re.fullmatch(expected, result.err), result.err
+
+
+@pytest.mark.parametrize(("option", "defaults"), [("--max-passes", DEFAULT_PASSES), ("--max-runs", DEFAULT_RUNS)])
+def test_the_help_names_the_defaults_that_a_new_task_gets(
+    mtloop: Mtloop, tmp_path: Path, option: str, defaults: dict[str, int]
+) -> None:
+    help_text = mtloop("task", "create", "--help").out.partition(f"{option} ")[2]
+    named = re.search(r"\[default: ([^]]*)\]", help_text)
+    assert named is not None
+    kinds = dict(one.split() for one in named[1].split(","))
+    column = option.removeprefix("--").replace("-", "_")
+    rows = {kind: TaskFile("tiny", kind, **write_data(tmp_path)).row() for kind in get_args(Kind)}
+    assert {kind: int(number) for kind, number in kinds.items()} == {kind: row[column] for kind, row in rows.items()}
+    assert defaults.keys() == rows.keys()

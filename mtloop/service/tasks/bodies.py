@@ -18,14 +18,19 @@ _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uf
 
 
 def visible_name(name: str) -> str:
-    """Return a name. Characters that are not seen, or that change how others are shown, are refused."""
+    """Return a name. Characters that are not seen, or that change how others are shown, are refused.
+
+    So is a name of spaces only.
+    """
+    if name.isspace():
+        raise PydanticCustomError("blank", "expected a name, not only spaces")
     if _BLANK.search(name) or any(unicodedata.category(one) in _INVISIBLE for one in name):
         raise PydanticCustomError("invisible", "invisible and control characters are not allowed")
     return name
 
 
 class NewRunBody(BaseModel):
-    """A new run. The name is shown on leaderboards."""
+    """A new run. The name is shown on leaderboards. It has characters that are seen, or it is empty."""
 
     model_config = _STRICT
     name: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$"), AfterValidator(visible_name)] = ""

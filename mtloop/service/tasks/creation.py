@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from mtloop.core.errors import InputError, UnknownName
 from mtloop.core.log import logger
+from mtloop.core.task_limits import DEFAULT_PASSES, DEFAULT_RUNS
 from mtloop.data import declared_languages, parse_columns, stream
 from mtloop.data.languages import without_regions
 from mtloop.data.stream_layout import StreamLayout
@@ -31,9 +32,6 @@ PREPROCESS: dict[str, Callable[[str, str], str]] = {
     "tokenise": lambda text, language: " ".join(moses.tokenise(text, language)),
     "lowercase": lambda text, language: text.lower(),
 }
-# Passes times runs is how often a participant may try one sentence. With some hundred tries, rewards give it away.
-DEFAULT_PASSES: dict[Kind, int] = {"mock": 10, "dev": 5, "training": 1}
-DEFAULT_RUNS: dict[Kind, int] = {"mock": 10, "dev": 10, "training": 1}  # with the passes: at most 100 tries
 
 
 @dataclass(frozen=True)

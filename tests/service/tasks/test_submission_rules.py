@@ -279,6 +279,15 @@ def test_a_run_name_has_no_invisible_characters(lite: TaskServer, name: str) -> 
         assert client.get("/v1/runs").json()["runs"] == []
 
 
+def test_a_run_name_is_not_only_spaces(lite: TaskServer) -> None:
+    lite.task()
+    with lite.serve(lite.participant()) as client:
+        for name in (" ", "   ", "\u00a0\u2003"):
+            response = client.post("/v1/tasks/tiny/runs", json={"name": name})
+            assert kind(response) == (422, "invalid-request")
+            assert "not only spaces" in response.json()["detail"]
+
+
 def test_a_run_name_may_be_in_any_script(lite: TaskServer) -> None:
     lite.task()
     with lite.serve(lite.participant()) as client:
