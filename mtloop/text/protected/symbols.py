@@ -52,7 +52,7 @@ def find_symbols(text: str, known: Mapping[str, bool] | None = None) -> Iterator
     Words in another script than the Latin one are symbols where most letters are Latin. A picture at the start
     or the end is a mark, and so is a sign right after a word, such as the one of a trademark.
 
-    >>> text = "😀 Pay 5 € to Ελληνικά"
+    >>> text = "😀 Pay 5 € for the word Ελληνικά"
     >>> [(text[one.start : one.end], one.is_mark) for one in find_symbols(text)]
     [('😀', True), ('€', False), ('Ελληνικά', False)]
     """
