@@ -6,14 +6,15 @@
 
 The script starts real servers on 127.0.0.1, with SQLite in a temporary folder, and attacks them over real sockets. The
 title of an attack has the size that is run. The numbers "before" are those of the version that was attacked first, at
-the sizes of --full; in the rows 8b, 8c, form, fields, campaign and bodies they are those of the version before these
-rows were added. "now" is measured. Linux only: memory is read from /proc.
+the sizes of --full; in the rows 8b, 8c, form, signs, fields, campaign and bodies they are those of the version before
+these rows were added. "now" is measured. Linux only: memory is read from /proc.
 
 Most attacks run without a limit on requests, so that the limit does not hide what they look for. The guesses of rows 8,
 8b and 8c, the bodies and the passes of row 3b run with the limits that a server has by default. What a time depends on
 is asserted by tests: test_connections.py (memory), test_equal_work.py (held-out sentences), test_metering.py (guesses,
-the clock), test_link_limits.py (raters), test_body_budget.py and test_long_bodies.py (bodies), test_long_work.py
-(campaigns), test_readiness.py (also a PostgreSQL that only reads), all in tests/service.
+the clock), test_link_limits.py (raters), test_body_budget.py and test_long_bodies.py (bodies), test_request_fields.py
+(forms), test_document_files.py and test_full_collections.py (uploads), test_parallel_creation.py (practice),
+test_long_work.py (campaigns), test_readiness.py (also a PostgreSQL that only reads), all in tests/service.
 """
 
 from __future__ import annotations
@@ -505,6 +506,16 @@ def long_form(server: Server, sizes: Sizes) -> str:
     return f"answer {status}, {other.longest}"
 
 
+def form_of_percent_signs(server: Server, sizes: Sizes) -> str:
+    """Send a form of percent signs that are no escapes, without a key: what memory does it take?"""
+    with serving(**LIMITED) as fresh:
+        fresh.reset_peak()
+        before = fresh.peak()
+        with Bystander(fresh) as other:
+            status, _ = fresh.connect("").request("POST", "/translate", "q=" + "%" * sizes.form_bytes, FORM)
+        return f"answer {status}, {fresh.peak() - before} MB more, {other.longest}"
+
+
 def unknown_fields(server: Server, sizes: Sizes) -> str:
     body = "{" + ",".join(f'"a{number}":0' for number in range(sizes.fields)) + "}"
     with Bystander(server) as other:
@@ -922,6 +933,12 @@ ATTACKS = [
     Attack("kill", "the parent is killed", "workers and folders stay", killed_parent),
     Attack("abort", "{sizes.sign_ins} aborted sign-ins", "all counted as 500", aborted_sign_ins),
     Attack("form", "a form of {sizes.form_bytes:,} bytes, no key", "others wait 288 ms", long_form),
+    Attack(
+        "signs",
+        "a form of {sizes.form_bytes:,} percent signs, no key",
+        "722 MB more, others wait 1 s",
+        form_of_percent_signs,
+    ),
     Attack("fields", "a body of {sizes.fields:,} unknown fields", "others wait 1,351 ms", unknown_fields),
     Attack(
         "campaign", "a campaign of {sizes.segments:,} lines, 20 systems", "20,000: others wait 320 ms", campaign_texts
