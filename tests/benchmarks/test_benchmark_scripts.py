@@ -31,7 +31,7 @@ SLOW = (
 )
 # What each script prints: a pattern, and how often it occurs.
 PRINTED = {
-    "attacks.py": (r"^\w+ +\S.{45}.{40}(?!not measured)\S", 30),
+    "attacks.py": (r"^\w+ +\S.{45}.{40}(?!not measured)\S", 37),
     "baselines.py": (rf"^\S.*{NUMBER} of the variance removed, 95 % interval{NUMBER} to{NUMBER}", 3),
     "cost.py": (
         rf"^(decode, batch \d|step) +(plain|mtloop|lora).* a (token|segment)  ratio{NUMBER}|^ +\d{NUMBER}$",
