@@ -192,10 +192,14 @@ def test_no_line_with_letters_becomes_empty(lines: list[str], data: st.DataObjec
         ("Delete %TEMP%\\*.* and HKEY_LOCAL_MACHINE\\Software\\x.", ("Delete %1 and %2.",)),
         ("Copy \\\\server\\My Files\\a.txt to C:\\Temp Then close.", ("Copy %1 to %2 Then close.",)),
         ("The options --portability, -x and --jobs=2.", ("The options %1, %2 and %3.",)),
-        ("Use --color[=WHEN] or --[no-]verify (-v); see `--help'.", ("Use %1 or %2 (%3); see `%4'.",)),
+        ("Use --color[=WHEN] or --[no-]verify (-v); see `--help'.", ("Use %1WHEN] or %2 (%3); see `%4'.",)),
         (
             "A word -- or two - is well--known: Ein- und -Ausgabe",
             ("A word -- or two - is well--known: Ein- und -Ausgabe",),
+        ),
+        (
+            "Use '-a', »-b«, -S-Zeichen, --all-Wert; don't use -i'm",
+            ("Use '%1', »%2«, %3-Zeichen, %4-Wert; don't use -i'm",),
         ),
         ("Give --file=%s twice, or ``git commit -a``.", ("Give %1%2 twice, or %3.",)),
         ("{% trans %}Open the file{% endtrans %} now", ("Open the file now",)),

@@ -31,9 +31,9 @@ _PATTERNS = (
     r"\{[A-Za-z_]?[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}",  # {}, {0}, {name!r:>10}
     _CLIENTS,
     r"``[^`\r\n]+``",  # ``code``, as Sphinx writes it
-    # --option, --color[=WHEN], --jobs=2
-    r"(?<![\w/-])--(?:\[no-\])?[A-Za-z][\w-]*+(?:\[=[\w.-]+\]|=[^\s<>\"'`“”„»,;()\[\]{}%$]*)?",
-    r"(?<![^\s(\[\"'`“„»|,=])-[A-Za-z](?![\w'’-])",  # -x
+    # --option, --jobs=2; the name of a value in capital letters, as in --color[=WHEN], is a word
+    r"(?<![\w/-])--(?:\[no-\])?[A-Za-z](?:\w|-(?![A-ZÄÖÜ][a-zäöü]))*+(?:\[?=(?=[A-Z]{2}|[A-Z]\b)|\[=[\w.-]+\]|=[^\s<>\"'`“”„»«,;()\[\]{}%$]*)?",
+    r"(?<![^\s(\[\"'`“„»«‚‘|,=])-[A-Za-z](?!\w|-(?![A-ZÄÖÜ][a-zäöü])|['’]\w)",  # -x, also in German -x-Option
     rf"%[A-Z_][A-Z0-9_]+(?:\([A-Z0-9]+\))?%(?:\\{_WINDOWS})?",  # %APPDATA%, %TEMP%\*.*
     r"%\([^()\s]+\)[-#0+]*+(?:\*|\d*+)(?:\.\d+)?[hlL]?[diouxXeEfFgGcrsa]",  # %(name)s
     r"%\d+\$[-#0+' ]*+\d*+(?:\.\d+)?(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcsCSp@]",  # %1$s
