@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 from subprocess import TimeoutExpired
 
 import pytest
@@ -37,3 +39,22 @@ def test_a_child_that_hangs_is_killed_at_the_deadline() -> None:
     assert caught.value.output
     with pytest.raises(ProcessLookupError):
         os.kill(int(caught.value.output), 0)
+
+
+PARENT = """
+import sys, torch
+from helpers.forked import run_forked
+
+def multiply():
+    torch.set_num_threads(2)
+    (torch.ones(512, 512) @ torch.ones(512, 512)).tanh().sum().item()
+
+multiply()
+sys.exit(run_forked(multiply, timeout=10).returncode)
+"""
+
+
+def test_a_child_does_not_wait_for_the_threads_of_its_parent() -> None:
+    """OpenMP's threads do not exist in a forked child, but it waits for them if the parent has used several."""
+    program = [sys.executable, "-c", PARENT]
+    assert subprocess.run(program, cwd=Path(__file__).parent, timeout=60, check=False).returncode == 0

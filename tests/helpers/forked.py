@@ -78,6 +78,7 @@ def _exit_code(child: int, timeout: float) -> int | None:
 def _call_and_exit(work: Callable[[], object], out: IO[str], err: IO[str]) -> NoReturn:
     """End this process without returning to pytest."""
     code = 1
+    _stay_with_one_thread()
     try:
         sys.stdout, sys.stderr = out, err
         os.dup2(out.fileno(), 1)
@@ -92,6 +93,13 @@ def _call_and_exit(work: Callable[[], object], out: IO[str], err: IO[str]) -> No
         out.flush()
         err.flush()
         os._exit(code)
+
+
+def _stay_with_one_thread() -> None:
+    """Compute with one thread: if the parent has used several, OpenMP waits in a child for threads that are not there."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+        torch.set_num_threads = lambda threads: None
 
 
 def _code_of(stop: SystemExit, err: IO[str]) -> int:
