@@ -96,7 +96,7 @@ def _call_and_exit(work: Callable[[], object], out: IO[str], err: IO[str]) -> No
 
 
 def _stay_with_one_thread() -> None:
-    """Compute with one thread: if the parent has used several, OpenMP waits in a child for threads that are not there."""
+    """Compute with one thread: if the parent has used several, OpenMP waits for threads that a child does not have."""
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
         torch.set_num_threads = lambda threads: None
