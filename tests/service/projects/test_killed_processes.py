@@ -28,7 +28,6 @@ from helpers.project_server import (
     wait_until,
 )
 from helpers.shared_task import TaskServer
-from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs
 
 from mtloop.core.protocols import Learner
@@ -146,7 +145,8 @@ def check_logs(logs: dict[str, EventLog], people: list[Translator]) -> None:
         assert log.glossary in (sent_terms or [{}])
 
 
-@pytest.mark.parametrize("settings", ["sqlite", slow("postgresql")], indirect=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
 def test_a_few_kills(settings: Settings, tmp_path: Path, tiny_model: str) -> None:
     chaos(settings, tmp_path, tiny_model, projects=2, translators=2, seconds=3, kills=2)
 
