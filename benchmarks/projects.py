@@ -29,13 +29,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
 
 from mtloop.core import PostEdit, Proposal, Reward, Segment
-from mtloop.data import read, take
+from mtloop.data import read
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.service.administration import Administration
 from mtloop.service.engines.answers_of_learners import learn_with_proof
@@ -73,7 +74,8 @@ class Times:
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = parse(argv)
-    pairs = [(segment.source, truth.references[0]) for segment, truth in take(read(options.data), options.calls)]
+    targets = {segment.source: truth.references[0] for segment, truth in read(options.data)}
+    pairs = list(islice(targets.items(), options.calls))  # no pair twice: a server learns the same confirmation once
     models = BaseModels()
     maker = models.maker(Configured(options.model, options.method))
     maker.prepare_thread()
