@@ -1,5 +1,4 @@
 // Nothing that was typed or confirmed is lost: it is kept in this browser until the service has stored it.
-const PLACE = `mtloop/${pageData.me}/${pageData.project.name}/${pageData.document.document}/`;
 const DRAFT_MS = 700;
 const POLL_MS = 3000;
 const UNAVAILABLE = [0, 429, 502, 503, 504];
@@ -7,20 +6,11 @@ const queues = new Map(); // by index: the requests about a unit, one after anot
 let conflicts = Promise.resolve(); // one dialog after another
 // What is kept of a unit: the `text` typed last, the `version` of the unit it was typed for, and `confirm`, what is to be
 // confirmed and not stored yet: {text, suggestion, force}.
-const work = new Map(Object.entries(localStorage).filter(([name]) => name.startsWith(PLACE))
-  .map(([name, text]) => [Number(name.slice(PLACE.length)), parsed(text)]).filter(([, one]) => one));
+const work = new StoredMap("mtloop");
 const kept = (index) => work.get(index);
-
-function keep(index, one) {
-  work.set(index, one);
-  try {
-    localStorage.setItem(PLACE + index, JSON.stringify(one));
-  } catch { /* a full or forbidden storage: the service still gets it */ }
-}
 
 function release(index) {
   work.delete(index);
-  localStorage.removeItem(PLACE + index);
   if (!work.size) showConnection("all_saved");
 }
 
@@ -36,7 +26,7 @@ const current = (unit) => units.get(unit.index) ?? unit;
 
 function typed(unit, text) {
   const isFirst = !kept(unit.index);
-  keep(unit.index, { version: unit.version, ...kept(unit.index), text });
+  work.set(unit.index, { version: unit.version, ...kept(unit.index), text });
   if (isFirst) repaint(unit.index); // it is a draft now
   showConnection("saving");
   saveSoon();
@@ -63,11 +53,11 @@ async function sendDraft(unit) {
   if (isOver(answer)) return;
   if (!succeeded(answer)) return showConnection("not_saved");
   Object.assign(current(unit), { version: answer.body.version, draft: { text: one.text, participant: pageData.me } });
-  rememberDraft(unit.index, { text: one.text, ...answer.body });
+  ownDrafts.set(unit.index, { text: one.text, ...answer.body });
   repaint(unit.index);
   const now = kept(unit.index);
   if (now.text === one.text && !now.confirm) release(unit.index);
-  else keep(unit.index, { ...now, version: answer.body.version });
+  else work.set(unit.index, { ...now, version: answer.body.version });
 }
 
 // A unit of the document, in the window or not.
@@ -79,7 +69,7 @@ async function unitAt(index) {
 // Confirms a text. "confirmed": stored; "edited": stored, but the person typed on; "kept": sent when the service is back;
 // "refused": the person has to decide.
 function confirmUnit(unit, text, { suggestion = "", force = false } = {}) {
-  keep(unit.index, { version: unit.version, ...kept(unit.index), text, confirm: { text, suggestion, force } });
+  work.set(unit.index, { version: unit.version, ...kept(unit.index), text, confirm: { text, suggestion, force } });
   return inOrder(unit, () => sendConfirmation(unit));
 }
 
@@ -98,7 +88,7 @@ async function sendConfirmation(unit) {
   }
   if (answer.status === 409 && answer.body.type?.includes("unit-changed")) return meetConflict(shown);
   if (answer.status !== 200) {
-    keep(unit.index, { text: now.text, version: now.version });
+    work.set(unit.index, { text: now.text, version: now.version });
     if (isOver(answer)) return "refused";
     refuse(shown, answer);
     return "refused";
@@ -110,17 +100,17 @@ async function sendConfirmation(unit) {
 
 // After a confirmation: what was typed or confirmed during the request is still to be sent.
 function keepNewer(index, sent, now, version) {
-  if (now.confirm !== sent) keep(index, { ...now, version });
+  if (now.confirm !== sent) work.set(index, { ...now, version });
   else if (now.text === sent.text) release(index);
   else {
-    keep(index, { text: now.text, version });
+    work.set(index, { text: now.text, version });
     saveSoon();
   }
 }
 
 function confirmed(unit, answer) {
   Object.assign(unit, answer.unit, { changed: false });
-  forgetDraft(unit.index);
+  ownDrafts.delete(unit.index);
   repaint(unit.index);
   const number = unit.index + 1;
   tell(answer.refused ? say("not_learned", { number, reason: reasonOf(answer.refused) }) : say("confirmed_now", { number }));
@@ -154,7 +144,7 @@ async function meetConflict(unit) {
   const other = theirs.state === "confirmed" ? theirs.target : theirs.draft?.text ?? theirs.target;
   const mine = kept(unit.index).text;
   Object.assign(unit, theirs);
-  forgetDraft(unit.index); // what is kept is newer, or the same
+  ownDrafts.delete(unit.index); // what is kept is newer, or the same
   if (other === mine && theirs.state === "confirmed") {
     release(unit.index);
     repaint(unit.index);
@@ -167,7 +157,7 @@ async function meetConflict(unit) {
     if (editor.index === unit.index) editor.open(unit.index);
   } else {
     const now = kept(unit.index);
-    keep(unit.index, isOwn ? { ...now, version: unit.version } : { text: now.text, version: unit.version });
+    work.set(unit.index, isOwn ? { ...now, version: unit.version } : { text: now.text, version: unit.version });
     saveSoon();
   }
   repaint(unit.index);
@@ -211,7 +201,7 @@ async function pollChanges() {
 function recallReplaced(unit) {
   if (kept(unit.index) || !isReplaced(unit)) return;
   const { text, version } = ownDrafts.get(unit.index);
-  keep(unit.index, { text, version });
+  work.set(unit.index, { text, version });
 }
 
 // Takes a unit as it is now; true if something was confirmed or undone that this page does not know.
