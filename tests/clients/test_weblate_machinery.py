@@ -25,13 +25,7 @@ SOURCE, TARGET = "Open the drawer of the cabinet.", "Öffnen Sie die Schublade d
 FORMATTED, FORMATTED_TARGET = "Send %s files to {name}.", "Senden Sie {name} bitte %s Dateien."
 OTHER = "The printer has no paper."
 
-START = """
-import json, sys
-from types import SimpleNamespace
-from unittest.mock import MagicMock, patch
-
-for name in ("cairo", "gi", "gi.repository", "tesserocr"):  # text on pictures, fonts: not used here
-    sys.modules[name] = MagicMock()
+DJANGO = """
 import django
 from django.conf import settings
 from weblate import settings_example
@@ -42,7 +36,18 @@ own |= {"CACHES": {"default": {"BACKEND": "django.core.cache.backends.locmem.Loc
 own |= {"DATABASES": {"default": {"ENGINE": "django.db.backends.dummy"}}}
 settings.configure(**own)
 django.setup()
+"""
+START = (
+    """
+import json, sys
+from types import SimpleNamespace
+from unittest.mock import MagicMock, patch
 
+for name in ("cairo", "gi", "gi.repository", "tesserocr"):  # text on pictures, fonts: not used here
+    sys.modules[name] = MagicMock()
+"""
+    + DJANGO
+    + """
 from django.core.cache import cache
 from weblate.checks.tests.test_checks import MockUnit
 from weblate.machinery.base import MachineTranslationError
@@ -83,6 +88,7 @@ def failed(engine, **fields):
     except MachineTranslationError as error:
         return str(error)
 """
+)
 TRANSLATE = (
     START
     + """
@@ -174,25 +180,19 @@ print(json.dumps(found))
 """
 )
 
-START_OF_2026 = """
+START_OF_2026 = (
+    """
 import json, sys
 from unittest.mock import MagicMock, patch
 
 for name in ("cairo", "gi", "gi.repository", "tesserocr", "cysignals", "cysignals.alarm"):
     sys.modules[name] = MagicMock()
-import django
-from django.conf import settings
-from weblate import settings_example
-
-own = {name: getattr(settings_example, name) for name in dir(settings_example) if name.isupper()}
-own |= {"SITE_DOMAIN": "localhost", "LOGGING": {}}
-own |= {"CACHES": {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}}
-own |= {"DATABASES": {"default": {"ENGINE": "django.db.backends.dummy"}}}
-settings.configure(**own)
-django.setup()
-
+"""
+    + DJANGO
+    + """
 url, key, *texts = sys.argv[1:]
 """
+)
 ENGINES_OF_2026 = (
     START_OF_2026
     + """
