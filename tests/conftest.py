@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,23 @@ settings.load_profile("mtloop")
 
 SLOW_PAGES = ("docs/how-to/python.md",)
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
+
+
+def refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:
+    """Raise for a connection to another machine: the tests reach this one only."""
+    if event == "socket.connect" and isinstance(address := arguments[1], tuple) and not is_here(str(address[0])):
+        raise PermissionError(f"a test connects to {address[0]}; tests reach this machine only")
+
+
+def is_here(host: str) -> bool:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return address.is_loopback or address.is_unspecified
+
+
+sys.addaudithook(refuse_other_machines)
 
 
 @pytest.hookimpl(tryfirst=True)

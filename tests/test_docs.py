@@ -177,11 +177,12 @@ def test_the_site_builds_without_a_warning_and_asks_no_other_host(tmp_path: Path
     assert not [page.name for page in pages if FOREIGN.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("name", ["cli", "method", "problem"])
+@pytest.mark.parametrize("name", ["cli", "method", "problem", "settings"])
 def test_a_generated_reference_is_up_to_date(name: str) -> None:
     """Run the script after changing an option, a method, a setting or a problem of the service."""
     script = ROOT / "scripts" / f"{name}_reference.py"
-    page = DOCS / "reference" / {"cli": "cli.md", "method": "methods.md", "problem": "problem-codes.md"}[name]
+    pages = {"cli": "cli.md", "method": "methods.md", "problem": "problem-codes.md", "settings": "settings.md"}
+    page = DOCS / "reference" / pages[name]
     expected = subprocess.run([sys.executable, str(script), "-"], capture_output=True, check=True).stdout.decode()
     assert page.read_text(encoding="utf-8") == expected, f"run: python scripts/{script.name}"
 

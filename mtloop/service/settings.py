@@ -28,71 +28,56 @@ METHODS = (
 
 
 class Settings(BaseModel):
-    """`database` is a URL. Without one, the database is an SQLite file in `folder`.
+    """The settings of a server; each field says what it means. Without `database`, an SQLite file in `folder` is used.
 
-    `rate` is the number of requests per minute and `quota` per day, for one participant over all workers; 0: no limit.
-    Without a valid key, `failures` is the number of refused requests per minute and `anonymous` that of other requests,
-    such as for public pages, each for one address and worker; 0: no limit. `trusted_proxies` are the addresses or
-    networks, separated by commas, whose X-Forwarded-For is believed.
-    `secure` restricts the session cookie to https: turn it on behind a proxy that terminates TLS. `shutdown_timeout` is
-    the number of seconds that open requests get at shutdown.
-
-    The limits on headers, connections and times hold for each worker; times are seconds. Connections from trusted
-    proxies and from this machine have no limit per address. `open_metrics` shows /metrics to everyone, not only to
-    organisers.
-
-    Projects: `engines` is the number of engine processes. Each keeps at most `engine_learners` learners ready, and the
-    newest snapshots of others up to `engine_cache_bytes`. It ends `engine_linger` seconds after the last server.
-    `models` and `methods` are the names, separated by commas, that a project may use. The default methods are neural
-    ones that learn from corrections or ratings; oracles, word-level and statistical methods are not among them.
-    A participant may create `max_projects` projects. A project takes no more corrections, ratings and changes of its
-    settings when its log has `max_corrections` events; 0: no limit. Organisers of the service create as many projects
-    as they like.
-    `max_project_bytes` is what the documents of a project may take, and so may its translated files; 0: no limit.
-    A request has at most `max_texts` texts, with `max_text` characters in all. `max_project_body` and `max_upload` are
-    bytes of a request and of an uploaded file.
-    `open` is the project that programs on this machine use without a key, through the compatible APIs.
+    Times are seconds. The limits on headers, connections and times hold for each worker.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    folder: Path = Path("mtloop-data")
-    database: str = ""
-    host: str = "127.0.0.1"
-    port: int = Field(8017, ge=0, le=65535)
-    workers: int = Field(1, ge=1)
-    rate: int = Field(6_000, ge=0)
-    quota: int = Field(2_000_000, ge=0)
-    failures: int = Field(100, ge=0)
-    anonymous: int = Field(600, ge=0)
-    trusted_proxies: str = ""
-    max_body: int = Field(1 << 18, ge=1)
-    secure: bool = False
-    shutdown_timeout: int = Field(10, ge=1)
-    max_headers: int = Field(100, ge=1)
-    max_header_bytes: int = Field(32_768, ge=1024)
-    max_url_bytes: int = Field(8_192, ge=256)
-    max_connections: int = Field(900, ge=1)
-    max_connections_per_address: int = Field(100, ge=0)
-    header_timeout: float = Field(10, gt=0)
-    body_timeout: float = Field(30, gt=0)
-    idle_timeout: float = Field(30, gt=0)
-    send_timeout: float = Field(30, gt=0)
-    open_metrics: bool = False
-    engines: int = Field(1, ge=1)
-    engine_learners: int = Field(8, ge=1)
-    engine_cache_bytes: int = Field(1 << 29, ge=0)
-    engine_linger: float = Field(10, gt=0)
-    models: str = Field("en-de", min_length=1)
-    methods: str = Field(METHODS, min_length=1)
-    max_projects: int = Field(100, ge=0)
-    max_corrections: int = Field(100_000, ge=0)
-    max_project_bytes: int = Field(1 << 30, ge=0)
-    max_project_body: int = Field(1 << 22, ge=1)
-    max_upload: int = Field(1 << 26, ge=1)
-    max_text: int = Field(100_000, ge=1)
-    max_texts: int = Field(100, ge=1)
-    open: str = Field("", max_length=80)
+    folder: Path = Field(Path("mtloop-data"), description="folder of the SQLite file, and of what engines share")
+    database: str = Field("", description="URL of a PostgreSQL database; without one, an SQLite file in the folder")
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8017, ge=0, le=65535, description="port to listen on; 0: a free one")
+    workers: int = Field(1, ge=1, description="number of web processes")
+    rate: int = Field(6_000, ge=0, description="requests per minute of a participant, over all workers; 0: no limit")
+    quota: int = Field(2_000_000, ge=0, description="requests per day of a participant, over all workers; 0: no limit")
+    failures: int = Field(100, ge=0, description="refused requests per minute without a valid key; 0: no limit")
+    anonymous: int = Field(600, ge=0, description="other requests per minute without a valid key; 0: no limit")
+    trusted_proxies: str = Field("", description="addresses or networks whose X-Forwarded-For is believed, with commas")
+    max_body: int = Field(1 << 18, ge=1, description="bytes of the body of a request")
+    secure: bool = Field(False, description="session cookies for https only; turn it on behind a proxy with TLS")
+    shutdown_timeout: int = Field(10, ge=1, description="seconds that open requests get at shutdown")
+    max_headers: int = Field(100, ge=1, description="headers and trailers of a request")
+    max_header_bytes: int = Field(32_768, ge=1024, description="bytes of the headers of a request")
+    max_url_bytes: int = Field(8_192, ge=256, description="bytes of a URL")
+    max_connections: int = Field(900, ge=1, description="open connections of a worker")
+    max_connections_per_address: int = Field(
+        100, ge=0, description="open connections of an address, proxies and this machine excepted; 0: no limit"
+    )
+    header_timeout: float = Field(10, gt=0, description="seconds until the headers are complete")
+    body_timeout: float = Field(30, gt=0, description="seconds until the body is complete")
+    idle_timeout: float = Field(30, gt=0, description="seconds between two requests of a connection")
+    send_timeout: float = Field(30, gt=0, description="seconds in which a client takes nothing of its response")
+    open_metrics: bool = Field(False, description="/metrics for everyone, not only for organisers")
+    engines: int = Field(1, ge=1, description="number of engine processes")
+    engine_learners: int = Field(8, ge=1, description="learners that an engine keeps ready")
+    engine_cache_bytes: int = Field(1 << 29, ge=0, description="bytes of snapshots that an engine keeps in memory")
+    engine_linger: float = Field(10, gt=0, description="seconds after which an engine without a web process ends")
+    models: str = Field("en-de", min_length=1, description="models that projects may use, with commas")
+    methods: str = Field(METHODS, min_length=1, description="methods that projects may use, with commas")
+    max_projects: int = Field(100, ge=0, description="projects that a participant may create; 0: no limit")
+    max_corrections: int = Field(
+        100_000, ge=0, description="events in the log of a project: corrections, ratings, changes; 0: no limit"
+    )
+    max_project_bytes: int = Field(
+        1 << 30, ge=0, description="bytes of a project's documents, and as many of its translated files; 0: no limit"
+    )
+    max_project_body: int = Field(1 << 22, ge=1, description="bytes of the body of a request to a project")
+    max_upload: int = Field(1 << 26, ge=1, description="bytes of an uploaded file")
+    max_text: int = Field(100_000, ge=1, description="characters of all texts of a request")
+    max_texts: int = Field(100, ge=1, description="texts of a request")
+    open: str = Field("", max_length=80, description="project that programs on this machine use without a key")
 
     @field_validator("trusted_proxies")
     @classmethod
