@@ -194,15 +194,33 @@ def page_lines(origin: Sequence[str], finished: Sequence[Finished], title: str =
 
 
 def merged(old: str, new: str) -> str:
-    """Return a new page with the sections of an older one that it lacks. Each of these says when it was measured."""
+    """Return a new page with the sections of an older one that it lacks. Each of these keeps its origin."""
     (old_head, before), (head, sections) = sections_of(old), sections_of(new)
-    date, commit = (re.search(rf"^\| {row} \| (.*) \|$", old_head, re.MULTILINE) for row in ("Date", "Commit"))
-    when = f", on {date[1]} at commit {commit[1]}" if date and commit else ""
+    origin = older_origin(origin_rows(old_head), origin_rows(head))
     kept = {
-        name: re.sub(r"^(This run took \d+ s)\.$", rf"\1{when}.", text, flags=re.M) for name, text in before.items()
+        name: re.sub(r"^This run took \d+ s\.$", lambda run: f"{run[0][:-1]}{origin}.", text, flags=re.MULTILINE)
+        for name, text in before.items()
     }
     together = kept | sections
     return head + "".join(together[name] for name in sorted(together)).rstrip("\n") + "\n"
+
+
+def older_origin(rows: dict[str, str], newer: dict[str, str]) -> str:
+    """Return when and at which commit an older page was measured, and what else differs from the newer page.
+
+    >>> older_origin({"Date": "1 May", "Commit": "a1", "Data": "x"}, {"Date": "2 May", "Commit": "b2", "Data": "y"})
+    ', on 1 May at commit a1 (data: x)'
+    """
+    if not {"Date", "Commit"} <= rows.keys():
+        return ""
+    others = (row for row in ("Data", "Versions", "Machine", "System") if row in rows and rows[row] != newer.get(row))
+    differs = "; ".join(f"{row.lower()}: {rows[row]}" for row in others)
+    return f", on {rows['Date']} at commit {rows['Commit']}" + (f" ({differs})" if differs else "")
+
+
+def origin_rows(head: str) -> dict[str, str]:
+    """Return the rows about date, code, data and machine in the head of a page."""
+    return dict(re.findall(r"^\| (\w+) \| (.*) \|$", head, re.MULTILINE))
 
 
 def sections_of(page: str) -> tuple[str, dict[str, str]]:

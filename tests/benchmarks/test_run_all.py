@@ -108,11 +108,12 @@ def test_a_page_of_a_script_that_is_gone(load_benchmark: Callable[[str], ModuleT
     assert 'a\n"""\nb' in page
 
 
-def test_other_sections_stay_with_their_date_and_commit(load_benchmark: Callable[[str], ModuleType]) -> None:
+def test_other_sections_stay_with_their_origin(load_benchmark: Callable[[str], ModuleType]) -> None:
     runner = load_benchmark(RUNNER)
 
-    def page(date: str, *scripts: str) -> str:
-        origin = ["| | |", "|---|---|", f"| Date | {date} |", f"| Commit | `{date[-2:]}` |"]
+    def page(date: str, *scripts: str, data: str = "help") -> str:
+        rows = {"Date": date, "Commit": f"`{date[-2:]}`", "Data": data, "Machine": "two cores"}
+        origin = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())]
         runs = [runner.Finished(runner.Run(name), 2.0, f"{name} of {date}") for name in scripts]
         return "\n".join(runner.page_lines(origin, runs))
 
@@ -124,6 +125,13 @@ def test_other_sections_stay_with_their_date_and_commit(load_benchmark: Callable
     third = runner.merged(both, page("2026-03-03", "curves.py"))
     assert third.count("on 2026-01-01 at commit `01`") == 1
     assert third.count("on 2026-02-02 at commit `02`") == 1
+    other = runner.merged(third, page("2026-04-04", "ter.py", data="manual"))
+    assert "This run took 2 s, on 2026-03-03 at commit `03` (data: help).\n\n```text\ncurves.py" in other
+
+
+def test_the_page_has_every_script(load_benchmark: Callable[[str], ModuleType]) -> None:
+    runner = load_benchmark(RUNNER)
+    assert sorted(runner.sections_of(runner.PAGE.read_text(encoding="utf-8"))[1]) == SCRIPTS
 
 
 def test_a_page_of_its_own_has_a_title(load_benchmark: Callable[[str], ModuleType]) -> None:
