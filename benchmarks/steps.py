@@ -25,7 +25,8 @@ from mtloop.methods.registry import find_method, make_learner, settings_of
 
 DEMO = Path(__file__).parents[1] / "mtloop" / "demo" / "manual.en-de.tsv"
 UNCHECKED = "lora+memory+copy check_changed_words=false"
-POST_EDITS = ("full", "lora", "full+memory", "full+memory+copy", "lora+memory+copy", UNCHECKED)
+PEERS = ("knn-mt", "knn-adaptive", "knn-kok", "sk-mt", "similar-tuning")
+POST_EDITS = ("full", "lora", "memory", "full+memory", "full+memory+copy", "lora+memory+copy", UNCHECKED, *PEERS)
 REWARDS = (
     *("nmt-el", "nmt-el-cv", "nmt-el-recall", "nmt-el-ridge", "nmt-reinforce", "nmt-szo"),
     "nmt-el optimiser=adam",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mtloop.metrics.reliability import Reliability
 
 Document: TypeAlias = list[tuple[Segment, Truth]]
-MIN_SEGMENTS = 30  # of a document; a third of a shorter document is too small a sample
+MIN_SEGMENTS = 20  # of a document; a third of a shorter document is too small a sample
 STAGES = ("baseline", "ada", "final")
 
 

@@ -14,7 +14,7 @@ from mtloop.core.atomic import write_text
 from mtloop.core.plural import pluralise
 from mtloop.core.types import JSON
 from mtloop.experiments.opposite_pairs import OppositePair
-from mtloop.metrics.collateral import takes_over
+from mtloop.metrics.collateral import takes_over, words_of
 from mtloop.metrics.significance import wilson_interval
 from mtloop.report.chart import Axis, Chart, Series
 from mtloop.report.picture import Picture
@@ -26,6 +26,7 @@ BASELINE = "baseline"  # drawn in the colour of baselines
 COUNTED = {  # properties of an answer, and their names in tables
     "known_at_once": "known at once",
     "flipped": "flips",
+    "lost": "lost",
     "right_before": "right before",
     "right_after": "right after",
     "spoiled": "spoiled",
@@ -35,6 +36,7 @@ INTERVAL = "in brackets: the 95 % interval of the share (Wilson)"
 EXPLANATIONS = (
     "known at once: the lesson gets the translation that was taught",
     "flips: the opposite takes over the lesson's translation, and did not before",
+    "lost: the words that only its reference has are all missing after the lesson, and one was there before",
     "right before, right after: the opposite is equal to its reference",
     "spoiled: it was right before and is not after; changed: it is not as before",
 )
@@ -69,6 +71,12 @@ class OppositeAnswer:
     def flipped(self) -> bool:
         """Whether the opposite takes over the lesson's translation, which it did not before."""
         return self._takes_over(self.after) and not self._takes_over(self.before)
+
+    @property
+    def lost(self) -> bool:
+        """Whether what only the opposite says was in its translation before the lesson, and is not after it."""
+        own = set(words_of(self.pair.opposite_target)) - set(words_of(self.pair.lesson_target))
+        return own.isdisjoint(words_of(self.after)) and not own.isdisjoint(words_of(self.before))
 
     @property
     def right_before(self) -> bool:

@@ -314,7 +314,7 @@ def test_reliability_without_documents_is_refused_before_any_work(
     out = tmp_path / "out"
     result = mtloop("compare", "--data", data, "--model", model, "--methods", "bias", "--reliability", 2, "--out", out)
     assert result.code == 2
-    assert "--reliability needs two documents of 30 segments or more" in result.err
+    assert "--reliability needs two documents of 20 segments or more" in result.err
     assert len(result.err.splitlines()) == 1
     assert not out.exists()
 

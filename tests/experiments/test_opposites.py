@@ -15,7 +15,7 @@ from mtloop.core import Feedback, Learned, PostEdit, Proposal, Segment
 from mtloop.core.errors import InputError
 from mtloop.experiments.opposite_pairs import PACKAGED, TEXTS, OppositePair, read_pairs
 from mtloop.experiments.opposites import OppositesJob, ask
-from mtloop.experiments.opposites_result import OppositesResult
+from mtloop.experiments.opposites_result import OppositeAnswer, OppositesResult
 from mtloop.experiments.worker import job_from_json
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.report.result_file import ResultFile
@@ -118,6 +118,20 @@ def test_an_opposite_that_had_the_lessons_translation_before_is_no_flip() -> Non
     learner.known["Log out"] = "Anmelden"
     answer = ask(learner, LOG_IN)
     assert (answer.before, answer.after, answer.flipped, answer.changed) == ("Anmelden", "Anmelden", False, False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        ("Abmelden", "Anmelden", True),
+        ("Jetzt abmelden", "Jetzt", True),
+        ("Abmelden", "Bitte abmelden", False),
+        ("Ausloggen", "Anmelden", False),
+    ],
+)
+def test_what_only_the_opposite_says_is_lost(before: str, after: str, lost: bool) -> None:
+    """Also where nothing of the lesson is taken over; not where it was missing before."""
+    assert OppositeAnswer(LOG_IN, before, after, "Anmelden", "Anmelden").lost == lost
 
 
 def test_counts_by_kind_and_the_flipped_pairs(result: OppositesResult) -> None:
