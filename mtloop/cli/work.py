@@ -43,6 +43,8 @@ there only with --learn N or --learn-from.
 """
 LABELS = {"document": "in", "msgctxt": "context", "note": "note", "plural": "plural", "quantity": "quantity"}
 PROMPT = "  target  "
+WHEN_DONE = "Enter in an unchanged line leaves, PgUp goes back, F4 undoes"
+NO_COMPLETION = "  there is no completion; the line stays as it is"
 
 
 class Action(StrEnum):
@@ -113,8 +115,8 @@ def command(context: click.Context, /, file: Path, **options: Any) -> None:
     options = with_project(context, **options)
     with open_session(file, **options) as session:
         start(session)
-        if session.left:
-            WorkScreen(session).run()
+        if session.left or session.steps:
+            go_through(session)
             close(session)
 
 
@@ -163,8 +165,21 @@ def start(session: WorkSession) -> None:
     if session.left:
         units = f"{session.left} of {pluralise(len(session.workable), 'unit')}"
         click.echo(f"{session.file.path}: {units} to translate. Enter confirms, F1 or /help shows all keys.")
-    else:
-        click.echo(f"{session.file.path}: nothing is left to translate; --only all goes through all units")
+        return
+    more = session.file.more_with_all
+    hint = f"; --only all goes through {pluralise(more, 'more unit')}" if more else ""
+    click.echo(f"{session.file.path}: nothing is left to translate{hint}")
+    if session.steps:
+        click.echo(f"You can still correct it. {WHEN_DONE}.")
+
+
+def go_through(session: WorkSession) -> None:
+    """Let the user translate until they leave, also with Ctrl-C while the engine translates."""
+    try:
+        WorkScreen(session).run()
+    except KeyboardInterrupt:
+        if session.must_end:
+            raise
 
 
 def close(session: WorkSession) -> None:
@@ -178,6 +193,8 @@ def close(session: WorkSession) -> None:
         return
     for line in effort.lines() if effort else ():
         click.echo(line)
+    if effort and session.project:
+        click.echo(f"  the whole project against its frozen model: mtloop project stats {session.project}")
     if session.steps:
         click.echo(f"the trace: {session.folder / 'trace.jsonl'}")
 
@@ -243,7 +260,8 @@ class WorkScreen:
 
     def confirm(self, text: str) -> bool:
         session, before, unit = self.session, self.session.position, self.session.unit
-        if not session.left and text == session.text:
+        if not session.left and text == session.file.text(before):
+            session.leave_draft(text)
             return False
         if self.is_refused(text):
             return True
@@ -260,7 +278,7 @@ class WorkScreen:
         if correction is not None and not correction:
             click.echo(f"  ({correction})")
         if not session.left:
-            click.echo("\n  every unit is translated: Enter leaves, PgUp goes back, F4 undoes")
+            click.echo(f"\n  every unit is translated. {WHEN_DONE}.")
         elif session.position <= before:
             click.echo(f"\n  from the beginning: {pluralise(session.left, 'unit')} left")
         self.show_unit()
@@ -367,7 +385,11 @@ class LineEditor:
 
     def _complete(self, event: KeyPressEvent) -> None:
         prefix = event.current_buffer.document.text_before_cursor
-        self._replace(event, self.session.complete(prefix), len(prefix))
+        text = self.session.complete(prefix)
+        if text == prefix:  # the text after the cursor would be lost
+            _print_above(NO_COMPLETION)
+        else:
+            self._replace(event, text, len(prefix))
 
     def _other(self, event: KeyPressEvent) -> None:
         text = self.other(event.current_buffer.text)

@@ -193,6 +193,9 @@ class TextUnit:
 
         Whole sentences of the prefix belong to the first parts. `translate` gets a part and the typed beginning of its
         translation as the model sees it, and returns a translation with this beginning.
+
+        The prefix alone means that there is no completion: an ICU message has none, and no text has one after a
+        sentence more than its source has. A caller then keeps what stands after the prefix.
         """
         if not self.is_protected:
             return translate(self.source, prefix)

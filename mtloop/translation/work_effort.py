@@ -25,12 +25,13 @@ Key: TypeAlias = tuple[str, str]  # source and syntax
 class WorkEffort:
     """Scores of the suggestions and of the frozen model against what was confirmed, and the keys that were pressed.
 
-    `keystrokes` is simulated for both by the same rules (metric `ksmr`); None for a language without spaces.
+    `keystrokes` is simulated for both by the same rules (metric `ksmr`); None for a language without spaces. The scores
+    of the frozen model are None where it is not at hand: a server has it.
     """
 
     units: int
     ter: Score
-    frozen_ter: Score
+    frozen_ter: Score | None
     keystrokes: Score | None
     frozen_keystrokes: Score | None
     keys: int
@@ -39,10 +40,10 @@ class WorkEffort:
     def lines(self) -> list[str]:
         """Return the closing lines for the user."""
         rows = [("TER (edits per 100 words)", self.ter, self.frozen_ter)]
-        if self.keystrokes is not None and self.frozen_keystrokes is not None:
+        if self.keystrokes is not None:
             rows.append(("keystrokes and mouse actions per 100 characters", self.keystrokes, self.frozen_keystrokes))
         head = f"effort for {pluralise(self.units, 'unit')}, less is better:"
-        table = [f"  {name}: {ours.value:.1f} with learning, {frozen.value:.1f} frozen" for name, ours, frozen in rows]
+        table = [f"  {name}: {_compared_values(ours, frozen)}" for name, ours, frozen in rows]
         return [head, *table, f"  keys that you pressed per 100 characters: {self._rate:.1f}"]
 
     @property
@@ -50,22 +51,32 @@ class WorkEffort:
         return 100 * self.keys / self.characters
 
 
-def measure(steps: Sequence[Step], frozen: Mapping[Key, str], language: str) -> WorkEffort | None:
-    """Measure the effort of confirmed units: the first suggestion of each against its last text. None without any."""
+def _compared_values(ours: Score, frozen: Score | None) -> str:
+    return f"{ours.value:.1f}" if frozen is None else f"{ours.value:.1f} with learning, {frozen.value:.1f} frozen"
+
+
+def measure(steps: Sequence[Step], frozen: Mapping[Key, str] | None, language: str) -> WorkEffort | None:
+    """Measure the effort of confirmed units: the first suggestion of each against its last text. None without any.
+
+    `frozen`: the translations of the frozen model; None if they are not at hand.
+    """
     last = {_unit(step): step for step in steps}
     if not last:
         return None
     first = {_unit(step): step for step in reversed(steps)}
     ours = [_compared(n, first[key].proposal, step) for n, (key, step) in enumerate(last.items())]
-    base = [
-        _compared(n, Proposal(one.proposal.segment, frozen[key_of(one.proposal.segment)]), one)
-        for n, one in enumerate(last.values())
-    ]
-    scores = [_score(name, rows, language) for name in ("ter", "ksmr") for rows in (ours, base)]
+    base = _frozen_steps(last.values(), frozen) if frozen is not None else None
     keys, characters = sum(map(_keys, steps)), sum(len(text_of(step)) for step in last.values())
-    assert scores[0] is not None
-    assert scores[1] is not None
-    return WorkEffort(len(last), scores[0], scores[1], scores[2], scores[3], keys, characters)
+    ter, frozen_ter = (_score("ter", rows, language) for rows in (ours, base))
+    keystrokes, frozen_keystrokes = (_score("ksmr", rows, language) for rows in (ours, base))
+    assert ter is not None
+    return WorkEffort(len(last), ter, frozen_ter, keystrokes, frozen_keystrokes, keys, characters)
+
+
+def _frozen_steps(steps: Iterable[Step], frozen: Mapping[Key, str]) -> list[Step]:
+    """The same confirmations with the translations of the frozen model as suggestions."""
+    segments = ((step.proposal.segment, step) for step in steps)
+    return [_compared(n, Proposal(one, frozen[key_of(one)]), step) for n, (one, step) in enumerate(segments)]
 
 
 def key_of(segment: Segment) -> Key:
@@ -122,8 +133,10 @@ def _compared(number: int, proposal: Proposal, confirmed: Step) -> Step:
     return Step(number, Proposal(proposal.segment, proposal.text), PostEdit(text_of(confirmed)))
 
 
-def _score(name: str, steps: Sequence[Step], language: str) -> Score | None:
-    """Return a score; None if the language has no spaces, or its tokeniser is not installed."""
+def _score(name: str, steps: Sequence[Step] | None, language: str) -> Score | None:
+    """Return a score; None without steps, or if the language has no spaces, or its tokeniser is not installed."""
+    if steps is None:
+        return None
     for options in (MetricOptions(language=language or None), MetricOptions()):
         try:
             return make_metric(name, options).score(steps)

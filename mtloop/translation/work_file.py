@@ -17,11 +17,21 @@ from mtloop.core.trace import Event, Retract
 from mtloop.core.types import PostEdit, Step
 from mtloop.data.formats.filling import FileUnit, Filling, UnitState
 from mtloop.translation.file_plan import FilePlan
-from mtloop.translation.fill_units import FILL, NOT_ICU, FillOptions, Languages, OpenedFile, write_like_before
+from mtloop.translation.fill_units import (
+    FILL,
+    NOT_ICU,
+    FillOptions,
+    Languages,
+    Only,
+    OpenedFile,
+    decide,
+    write_like_before,
+)
 from mtloop.translation.work_base import Base, FileContents, WorkBases
 from mtloop.translation.work_units import UnitName, is_unit, match_units, unit_names
 
 MAX_NAMED = 3  # units in a message
+TO_DO = (FILL, NOT_ICU)  # decisions about units that a person translates
 UNIT = "unit"  # field of a proposal's memo: the index of the unit in the base
 
 
@@ -112,6 +122,13 @@ class WorkFile:
     def left(self) -> int:
         """The number of open units."""
         return len(self._choice.to_do) - len(self._choice.to_do & (self.confirmed.keys() | self.carried.keys()))
+
+    @property
+    def more_with_all(self) -> int:
+        """The number of further units that `Only.ALL` would open: they are translated, and not confirmed here."""
+        units = enumerate(self.units)
+        every = {index for index, unit in units if decide(unit, Only.ALL) in TO_DO and not self.is_confirmed(index)}
+        return len(every - self._choice.to_do)
 
     def is_workable(self, index: int) -> bool:
         return index in self._choice.all
@@ -226,7 +243,7 @@ class _Choice:
         units = enumerate(opened.file.units)
         self.workable = [n for n, unit in units if unit.source.strip() and unit.state is not UnitState.LOCKED]
         self.all = frozenset(self.workable)
-        self.to_do = frozenset(n for n, decision in enumerate(opened.decisions) if decision in (FILL, NOT_ICU))
+        self.to_do = frozenset(n for n, decision in enumerate(opened.decisions) if decision in TO_DO)
 
 
 def steps_of(events: Iterable[Event]) -> list[Step]:

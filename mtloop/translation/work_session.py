@@ -191,8 +191,9 @@ class WorkSession:
         return list(dict.fromkeys(text for text in texts if text))
 
     def complete(self, prefix: str) -> str:
-        """Return a translation of the present unit that begins with what was typed."""
-        return self._learner.complete(self.proposal, prefix)
+        """Return a translation of the present unit that begins with what was typed; the prefix alone without one."""
+        text = self._learner.complete(self.proposal, prefix)
+        return text if text.startswith(prefix) else prefix
 
     def explain(self) -> tuple[str, tuple[SimilarCorrection, ...]]:
         """Say where the suggestion comes from, and return the confirmations most similar to the source."""
@@ -254,7 +255,7 @@ class WorkSession:
         """If the text cannot be confirmed, make it a draft of the present unit."""
         try:
             yield
-        except InputError:
+        except (InputError, KeyboardInterrupt):
             if text is not None:
                 self.leave_draft(text)
             raise
@@ -367,13 +368,20 @@ class WorkSession:
         """The number of confirmations since the session began."""
         return self._confirmed_here
 
+    @property
+    def project(self) -> str:
+        """The address of the project that translates; "" for a model."""
+        return str(self.engine.method) if self._learner.keeps_corrections else ""
+
     def effort(self) -> WorkEffort | None:
         """Measure the effort of all confirmations, against the frozen model; None without a confirmation.
 
-        None for a project of a server too: it has the frozen model, and its statistics show the effort of all its work.
+        The server of a project has the frozen model, so the comparison is in the statistics of the project only.
         """
-        if not self.steps or self._learner.keeps_corrections:
+        if not self.steps:
             return None
+        if self.project:
+            return measure(self.steps, None, self.file.target_lang)
         frozen = FrozenTranslations(self.folder / "frozen.jsonl")
         segments = [step.proposal.segment for step in self.steps]
         learner = None if frozen.has(segments) else self._learner.fresh()
@@ -433,11 +441,11 @@ class WorkSession:
                 self.drafts[unit] = text
 
     def _first_open(self) -> int:
-        start = unit_of(self.steps[-1]) + 1 if self.steps and self._is_recent(self.steps[-1]) else 0
-        count = len(self.file.units)
-        order = [*range(start, count), *range(min(start, count))]
+        """Return the first open unit after the last confirmation. If none is open: the unit of this confirmation."""
+        last = unit_of(self.steps[-1]) if self.steps and self._is_recent(self.steps[-1]) else -1
+        order = [*range(last + 1, len(self.file.units)), *range(last + 1)]
         found = next(filter(self.file.is_open, order), None)
-        return found if found is not None else next(filter(self.file.is_workable, order), 0)
+        return found if found is not None else next(filter(self.file.is_workable, [max(last, 0), *order]), 0)
 
 
 def check_writable(path: Path) -> None:

@@ -13,7 +13,10 @@ from helpers.terminal import Terminal
 
 from mtloop.cli.work import KEYS, help_text, toolbar, visible
 from mtloop.core.trace import Trace
+from mtloop.core.types import Proposal
 from mtloop.data.formats.filling import open_file
+from mtloop.text.text_unit import TextUnit
+from mtloop.translation.work_learner import WorkLearner
 
 READY = "Ctrl-C leave"  # the end of the toolbar: the line can be edited
 SOURCES = ["Open the file.", "Close the file.", "Save %s now.", "Print the page."]
@@ -115,8 +118,147 @@ def test_a_kill_in_the_middle_loses_nothing(path: Path) -> None:
     expected = ["Bekannt.", "Öffnen.", "Schließen.", "%s jetzt speichern.", "Drucken.", "Zwei?"]
     assert targets(path) == expected
     assert b"fuzzy" not in path.read_bytes()
+
+
+@pytest.fixture
+def short(path: Path) -> Path:
+    """A file with two messages to translate, and one that is translated."""
+    path.write_text(po(("Known text.", "Bekannt."), ("Open it.", ""), ("Save %s now.", "")), encoding="utf-8")
+    return path
+
+
+def confirm_all(path: Path) -> None:
+    """Confirm both messages; a kill comes before the closing lines."""
     with work(path) as terminal:
-        assert "nothing is left to translate" in terminal.wait_for_end()
+        for number, text in enumerate(["Öffnen.", "%s jetzt speichern."], start=2):
+            terminal.wait_for(f"[{number}/3]")
+            terminal.wait_for(READY)
+            terminal.replace(text)
+            terminal.type("enter")
+        terminal.wait_for("every unit is translated")
+        terminal.wait_for(READY)
+        terminal.kill()
+
+
+def test_coming_back_when_all_is_confirmed_shows_the_effort_and_lets_the_user_correct(short: Path) -> None:
+    confirm_all(short)
+    with work(short) as terminal:
+        terminal.wait_for("nothing is left to translate; --only all goes through 1 more unit")
+        terminal.wait_for("Enter in an unchanged line leaves, PgUp goes back, F4 undoes")
+        terminal.wait_for("[3/3] confirmed, 0 left")
+        terminal.wait_for(READY)
+        terminal.type("f4")
+        terminal.wait_for("the last confirmation was undone")
+        terminal.wait_for("1 left")
+        assert targets(short)[2] == ""
+        terminal.wait_for(READY)
+        terminal.replace("%s sichern.")
+        terminal.type("enter")
+        terminal.wait_for("every unit is translated")
+        terminal.wait_for(READY)
+        terminal.type("pgup")
+        terminal.wait_for("[2/3] confirmed, 0 left")
+        terminal.wait_for(READY)
+        terminal.replace("Auf.")
+        terminal.type("enter")
+        terminal.wait_for("every unit is translated")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        output = terminal.wait_for_end()
+        assert "3 in all; 0 left" in output
+        assert "effort for 2 units" in output
+        assert terminal.code == 0
+    assert targets(short) == ["Bekannt.", "Auf.", "%s sichern."]
+
+
+def test_a_correction_after_all_is_confirmed_is_not_lost_by_a_second_enter(short: Path) -> None:
+    confirm_all(short)
+    with work(short) as terminal:
+        terminal.wait_for("[3/3] confirmed, 0 left")
+        terminal.wait_for(READY)
+        terminal.replace("Jetzt speichern.")
+        terminal.type("enter")
+        terminal.wait_for("press Enter again")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        terminal.wait_for("every unit is translated")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        assert "1 translation confirmed, 3 in all" in terminal.wait_for_end()
+    assert targets(short)[2] == "Jetzt speichern."
+
+
+def test_only_all_goes_through_what_was_not_confirmed_yet(short: Path) -> None:
+    confirm_all(short)
+    with work(short, "--only", "all") as terminal:
+        terminal.wait_for("1 of 3 units to translate")
+        terminal.wait_for("[1/3] translated, 1 left")
+        terminal.wait_for(READY)
+        terminal.type("f3")  # the text in the file
+        terminal.type("enter")
+        terminal.wait_for("every unit is translated")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        assert "effort for 3 units" in terminal.wait_for_end()
+    with work(short, "--only", "all") as terminal:
+        before = terminal.wait_for("[1/3] confirmed, 0 left")
+        assert "nothing is left to translate\n" in before  # no hint at an option that would change nothing
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        assert "effort for 3 units" in terminal.wait_for_end()
+
+
+def test_a_file_that_was_translated_elsewhere_has_nothing_to_show(path: Path) -> None:
+    path.write_text(po(("Known text.", "Bekannt."), ("Open it.", "Öffnen.")), encoding="utf-8")
+    with work(path) as terminal:
+        output = terminal.wait_for_end()
+    assert output.endswith("nothing is left to translate; --only all goes through 2 more units\n")
+    assert terminal.code == 0
+
+
+def test_ctrl_c_while_the_engine_translates_leaves_with_the_closing_lines(short: Path) -> None:
+    interrupt = "        if 'Save' in segment.source: raise KeyboardInterrupt\n"
+    start = "    def propose(self, segment):\n"
+    short.with_name("engine.py").write_text(ENGINE.replace(start, start + interrupt))
+    with work(short) as terminal:
+        terminal.wait_for("[2/3]")
+        terminal.wait_for(READY)
+        terminal.replace("Öffnen.")
+        terminal.type("enter")
+        output = terminal.wait_for_end()
+    assert "1 translation confirmed, 1 in all; 1 left" in output
+    assert "effort for 1 unit" in output
+    assert terminal.code == 0
+
+
+def completed(learner: WorkLearner, proposal: Proposal, prefix: str) -> str:
+    """Complete a prefix as a neural model does."""
+    return TextUnit.of(proposal.segment.source).complete(prefix, lambda source, typed: f"{typed} und so weiter")
+
+
+def test_a_text_without_a_completion_keeps_what_stands_after_the_cursor(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WorkLearner, "complete", completed)  # before the fork of the terminal
+    message = "{{n, plural, one {{# {}}} other {{# {}}}}}"
+    source, target = message.format("file", "files"), message.format("Datei", "Dateien")
+    path.write_text(po((source, ""), ("Open it.", "")), encoding="utf-8")
+    with work(path) as terminal:
+        terminal.wait_for("[1/2]")
+        terminal.wait_for(READY)
+        terminal.replace(target[4:])
+        terminal.type("ctrl-a", target[:4], "tab")
+        terminal.wait_for("there is no completion; the line stays as it is")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        terminal.wait_for("[2/2]")
+        assert targets(path)[0] == target
+        terminal.wait_for(READY)
+        terminal.replace("die Datei")
+        terminal.type("ctrl-a", "Auf", "tab")  # this one has a completion, in place of what follows
+        terminal.type("enter")
+        terminal.wait_for("every unit is translated")
+        assert targets(path)[1] == "Auf und so weiter"
 
 
 def test_typed_commands_a_draft_and_completion(path: Path) -> None:

@@ -652,6 +652,23 @@ def test_a_label_takes_no_words_in_front_of_it(
 
 
 @pytest.mark.parametrize(
+    ("source", "prefix", "expected"),
+    [
+        ("Open {name}. Close it.", "Auf", "Auf. Open %1. Close it."),
+        ("Open {name}. Close it.", "Auf. Zu", "Auf. Zu. Close it."),
+        ("Open {name}. Close it.", "Auf. Zu. Noch", "Auf. Zu. Noch"),
+        ("{n, plural, one {# file} other {# files}}", "{n, pl", "{n, pl"),
+        ("{n, plural, one {# file}", "{n, pl", "{n, pl"),
+    ],
+)
+def test_a_prefix_alone_says_that_there_is_no_completion(source: str, prefix: str, expected: str) -> None:
+    def translate(part: str, typed: str) -> str:
+        return f"{typed}. {part}" if typed else part
+
+    assert TextUnit.of(source).complete(prefix, translate) == expected.replace("%1", "{name}")
+
+
+@pytest.mark.parametrize(
     "source",
     ["Yes\u202f<b> No</b>", "One:\t&nbsp;50 files", "Open ~View and E&xit", "One\u00a0 \u00a0two \u00a0\nthree"],
 )

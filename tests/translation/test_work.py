@@ -378,6 +378,45 @@ def test_the_effort_is_that_of_the_first_suggestion_against_the_last_text(path: 
         assert session.effort() == effort  # from the file
 
 
+def test_coming_back_when_all_is_confirmed_shows_the_last_confirmation(path: Path) -> None:
+    with work(path) as session:
+        session.forward()
+        session.confirm(TEXTS[1])
+        while session.left:
+            session.confirm(TEXTS[SOURCES.index(session.unit.source)])
+        assert session.unit.source == SOURCES[0]
+    with work(path) as session:
+        assert (session.left, session.unit.source, session.text) == (0, SOURCES[0], TEXTS[0])
+        assert session.file.more_with_all == 1  # the translated unit
+    with work(path, only=Only.ALL) as session:
+        assert (session.left, session.file.more_with_all) == (1, 0)
+
+
+def test_a_completion_that_does_not_begin_with_what_was_typed_is_none(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with work(path) as session:
+        monkeypatch.setattr(WorkLearner, "complete", lambda *arguments: "Etwas anderes")
+        assert session.complete("Öff") == "Öff"
+        assert session.complete("Etwas") == "Etwas anderes"
+
+
+def test_a_text_whose_confirmation_is_interrupted_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with work(path) as session:
+        session.confirm(TEXTS[0])
+        session.back()
+        with monkeypatch.context() as patch:
+            patch.setattr(WorkLearner, "propose", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                session.confirm("Aufmachen.")
+        assert not session.must_end
+    with work(path) as session:
+        assert (session.unit.source, session.text, len(session.steps)) == (SOURCES[0], "Aufmachen.", 1)
+
+
 def test_a_new_file_with_a_template(tmp_path: Path) -> None:
     (tmp_path / "engine.py").write_text(ENGINE)
     (tmp_path / "en.json").write_text('{"open": "Open", "close": "Close"}')
@@ -425,6 +464,7 @@ def test_undo_and_coming_back_with_a_neural_model(path: Path, method: str) -> No
         assert session.proposal == expected
         effort = session.effort()
         assert effort is not None
+        assert effort.frozen_ter is not None
         assert effort.frozen_ter.value >= effort.ter.value > 0
 
 

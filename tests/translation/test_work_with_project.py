@@ -71,7 +71,10 @@ def test_confirmations_and_undo_go_to_the_project(server: ServedProjects, path: 
             wait_until_rebuilt(project)
             assert confirmed(project) == [TARGETS[0], None, None]
             assert work.explain()[1][0].target == TARGETS[0]
-            assert work.effort() is None
+            effort = work.effort()  # without the frozen model, which the server has
+            assert effort is not None
+            assert (effort.units, effort.frozen_ter, effort.frozen_keystrokes) == (1, None, None)
+            assert effort.lines()[1] == f"  TER (edits per 100 words): {effort.ter.value:.1f}"
         assert targets(path)[SOURCES[0]][0] == TARGETS[0]
         assert targets(path)[SOURCES[1]][0] == ""
         events = project.info().state
@@ -82,7 +85,7 @@ def test_confirmations_and_undo_go_to_the_project(server: ServedProjects, path: 
         assert confirmed(project) == TARGETS
 
 
-def test_the_command(server: ServedProjects, path: Path) -> None:
+def test_the_command(server: ServedProjects, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     address = server.create("typed")
     with Terminal("work", path, "--project", address) as terminal:
         terminal.wait_for("de.po: 3 of 4 units to translate")
@@ -95,11 +98,16 @@ def test_the_command(server: ServedProjects, path: Path) -> None:
         terminal.wait_for("the most similar correction in the project is")
         terminal.wait_for(READY)
         terminal.type("ctrl-c")
-        assert "1 translation confirmed, 1 in all; 2 left" in terminal.wait_for_end()
+        output = terminal.wait_for_end()
+        assert "1 translation confirmed, 1 in all; 2 left" in output
+        assert "effort for 1 unit, less is better:\n  TER (edits per 100 words): " in output
+        assert f"the whole project against its frozen model: mtloop project stats {address}\n" in output
         assert terminal.code == 0
     with Project(address, server.key) as project:
         assert confirmed(project) == [TARGETS[0], None, None]
         assert project.info().state == 2
+    main(["project", "stats", address])
+    assert "1 correction, 1 with a proposal" in capsys.readouterr().out
 
 
 def test_a_confirmation_that_a_kill_kept_back_is_sent_later(
