@@ -44,11 +44,12 @@ def page_pictures(browser: Browser, people: People, demo: Path, out: Path) -> No
     """Photograph every page in every look. `demo` is the demo document."""
     out.mkdir(parents=True, exist_ok=True)
     rows = list(_chapter(demo))
+    run = f"/runs/{_call(people.url, people.participant, '/v1/runs')['runs'][0]['run']}"
     document = _upload(people, rows)
     links = {kind: _campaign(people, kind, rows) for kind in KINDS}
     _work(browser, people, document, rows)
     for look, options in LOOKS.items():
-        for name, key, path, ready in _pages(people, document, links):
+        for name, key, path, ready in _pages(people, run, document, links):
             page = _opened(browser, people, key, path, options)
             page.wait_for_selector(ready)
             if name.startswith("rate-"):
@@ -61,18 +62,22 @@ def page_pictures(browser: Browser, people: People, demo: Path, out: Path) -> No
             page.context.close()
 
 
-def _pages(people: People, document: str, links: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
+def _pages(people: People, run: str, document: str, links: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
     """Yield the name of each picture, whose key opens the page, its path, and what it must have."""
     yield "tasks", "", "/", "tbody tr"
     yield "task", "", "/tasks/demo", "tbody tr"
     yield "login", "", "/login", "#key"
     yield "runs", people.participant, "/runs", "tbody tr"
+    yield "run", people.participant, run, "svg .curve"
+    yield "missing", "", "/tasks/none", ".lead"
+    yield "problem", "", "/nowhere", ".lead[role=alert]"
     yield "organiser", people.organiser, "/organiser", "tbody tr"
     yield "campaigns", people.organiser, "/organiser/campaigns", "h1"
     yield "campaign", people.organiser, "/organiser/campaigns/score", "h1"
     yield "projects", people.translator, "/projects", "tbody tr"
     yield "project", people.translator, "/projects/demo", "tbody tr"
     yield "curves", people.translator, "/projects/demo/curves", "svg"
+    yield "no-project", people.translator, "/projects/none", ".lead"
     yield "workbench", people.translator, document, ".is-active .box"
     for kind, link in links.items():
         yield f"rate-{kind}", "", link, "#work:not([hidden])"

@@ -14,6 +14,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 NO_NUL = {"pattern": r"^[^\x00]*$"}
 Format = Literal["text", "html", "xml"]
 SYNTAX = {"text": "plain", "html": "html", "xml": "xml"}
+MAX_TERMS = 10_000  # of a glossary
 CorrectionState = Literal["learned", "rejected", "refused", "waiting", "undone", "replaced"]
 
 
@@ -57,7 +58,14 @@ class ProjectChangeBody(BaseModel):
     method: ShortText | None = None
     settings: dict[ShortText, Value | None] | None = None
     review: bool | None = None
-    glossary: dict[ShortText, ShortText] | None = Field(None, max_length=10_000)
+    glossary: dict[ShortText, ShortText] | None = Field(None, max_length=MAX_TERMS)
+
+
+class TermsBody(BaseModel):
+    """Terms to add to the glossary, with their translations."""
+
+    model_config = _STRICT
+    terms: Annotated[dict[ShortText, ShortText], Field(min_length=1, max_length=MAX_TERMS)]
 
 
 class MemberBody(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.confirmation_rules import explained, refusal, refuse_flood
 from mtloop.service.projects.correction_files import ImportedFile
 from mtloop.service.projects.learning_kinds import learns_from_corrections
+from mtloop.service.projects.project_bodies import MAX_TERMS
 from mtloop.service.state import Service
 from mtloop.text.glossary import Glossary
 from mtloop.text.text_batches import text_batches
@@ -268,6 +269,18 @@ async def change_glossary(
     if changed is None:
         raise ProblemError(UNKNOWN_PROJECT)
     return changed
+
+
+async def add_terms(here: Service, found: AuthorisedProject, terms: Mapping[str, str]) -> None:
+    """Add terms to the glossary of a project. A term that is there gets the new translation, the others stay."""
+
+    def added(old: GlossaryChanged) -> GlossaryChanged:
+        merged = {**old.terms, **terms}
+        if len(merged) > MAX_TERMS:
+            raise ProblemError(invalid_request(f"glossary: at most {MAX_TERMS:,} terms"))
+        return old.replaced(merged, old.id, old.name, old.created)
+
+    await change_glossary(here, found, added)
 
 
 def check_glossary(project: TranslationProject, event: GlossaryChanged) -> None:

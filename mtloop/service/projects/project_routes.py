@@ -39,10 +39,11 @@ from mtloop.service.projects.project_bodies import (
     ProjectBody,
     ProjectChangeBody,
     ProjectList,
+    TermsBody,
     member_json,
     project_json,
 )
-from mtloop.service.projects.project_calls import check_glossary, check_room
+from mtloop.service.projects.project_calls import add_terms, check_glossary, check_room
 from mtloop.service.state import Service, service
 from mtloop.service.tasks.run_routes import ALWAYS, IN_PARTS, WITH_BODY, Limit, body_of
 
@@ -115,10 +116,25 @@ async def show_project(project: str, request: Request) -> Response:
 
 @router.get("/{project}/glossary", response_model=GlossaryBody, responses=documented(*OF_PROJECT))
 async def show_glossary(project: str, request: Request) -> Response:
-    """Show the terms that translations use. PATCH of the project replaces them."""
+    """Show the terms that translations use. PATCH adds terms, PATCH of the project replaces all."""
     here = service(request)
     found = await here.project_access.project(request, project, Role.TRANSLATE)
     return json_response({"terms": await here.storage.projects.glossary(found.project.id)})
+
+
+@router.patch(
+    "/{project}/glossary",
+    status_code=204,
+    responses=documented(*OF_PROJECT, *WITH_BODY, NO_MORE_CORRECTIONS),
+    openapi_extra=body_of(TermsBody),
+)
+async def add_to_glossary(project: str, request: Request) -> Response:
+    """Add terms to the glossary. A term that is there gets the new translation, the others stay."""
+    here = service(request)
+    found = await here.project_access.project(request, project, Role.ORGANISE)
+    body = await read_body(request, TermsBody, here.settings.max_project_body)
+    await add_terms(here, found, body.terms)
+    return Response(status_code=204)
 
 
 @router.patch(

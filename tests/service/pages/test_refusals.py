@@ -9,7 +9,7 @@ import pytest
 from mtloop.service import problems
 from mtloop.service.documents.failed_texts import objection
 from mtloop.service.pages.page_texts import LANGUAGES, messages, refusals
-from mtloop.service.problems import Problem, protected_text, too_many, too_much_text
+from mtloop.service.problems import Problem, invalid_request, protected_text, too_many, too_much_text
 from mtloop.service.project_log.correction_store import BY_REVIEWER
 from mtloop.service.projects.confirmation_rules import REASONS
 from mtloop.translation.answers import REJECTIONS
@@ -29,6 +29,7 @@ OBJECTIONS = [
     ('<g id="1">Save</g>', '</g>Speichern<g id="1">', "xml"),
     ("Save", " ", "plain"),
 ]
+GLOSSARY = ("a term needs a text in both languages, found '' and 'Fach'", "at most 10,000 terms")
 
 
 def pattern(sentence: str) -> str:
@@ -50,6 +51,7 @@ def sentences() -> list[str]:
     fixed: list[Problem] = [getattr(problems, name) for name in SHOWN.split()]
     made = [too_many(1), too_many(20), too_much_text(90_000, 50_000)]
     made += [protected_text(*objection(*texts, "de")) for texts in OBJECTIONS]
+    made += [invalid_request(f"glossary: {one}") for one in GLOSSARY]
     return [*(one.detail for one in (*fixed, *made)), *REASONS.values(), *REJECTIONS.values(), BY_REVIEWER]
 
 

@@ -11,8 +11,11 @@ from helpers.accessibility import accessibility_faults
 from helpers.browser import chromium
 from helpers.overflow import PHONE_WIDTH, overflowing
 from helpers.served_projects import ServedProjects, serving_projects
-from helpers.workbench import SOURCES, Bench, api, document_of, upload
-from playwright.sync_api import Browser, expect
+from helpers.workbench import SOURCES, Bench, api, document_of, po_file, upload
+from playwright.sync_api import Browser, Route, expect
+
+from mtloop.service.administration import Administration
+from mtloop.service.settings import Settings
 
 MIDDLE = """([element, start, end]) => {
   const range = document.createRange();
@@ -21,8 +24,14 @@ MIDDLE = """([element, start, end]) => {
   const box = range.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 }"""  # of some characters of a text
+DROPPED = """text => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], "de.po"));
+  return data;
+}"""
 pytestmark = pytest.mark.slow
 CHIPS = ("Open the file %s in <b>%d</b> seconds.", "Close the tray.", "Save the image.", "Print the page.")
+SIMILAR = ("Print the page.", "Print the page again.", "Save the image.")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProjects]
 
 
 @pytest.fixture(scope="module")
-def browser(served: ServedProjects) -> Iterator[Browser]:
+def other_key(served: ServedProjects) -> str:
+    """The key of a person who organises no project."""
+    return Administration(Settings(folder=served.folder)).add_participant("cara")
+
+
+@pytest.fixture(scope="module")
+def browser(served: ServedProjects, other_key: str) -> Iterator[Browser]:
     """It starts after the service, which is prepared in an event loop of its own."""
     expect.set_options(timeout=20_000)  # the machine may be slow
     with chromium() as browser:
@@ -137,6 +152,119 @@ def test_a_term_is_added_from_a_selection(browser: Browser, served: ServedProjec
     expect(page.locator("#terms")).to_contain_text(f"{chosen} → Fach")
     with api(served) as client:
         assert client.get("/projects/terms/glossary").json()["terms"] == {chosen: "Fach"}
+
+
+def test_two_organisers_at_once_lose_no_term(browser: Browser, served: ServedProjects) -> None:
+    """The other one adds a term while the first one is sending theirs."""
+    document = document_of(served, "both")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("both", document)
+
+    def add_another(route: Route) -> None:
+        if route.request.method == "PATCH":
+            with api(served) as client:
+                assert client.patch("/projects/both", json={"glossary": {"file": "Akte"}}).is_success
+        route.continue_()
+
+    page.route(re.compile(r"/v1/projects/both(/glossary)?$"), add_another)
+    page.keyboard.press("Alt+g")
+    page.fill("#term-source", "tray")
+    page.fill("#term-target", "Fach")
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_have_text("The term was added.")
+    with api(served) as client:
+        assert client.get("/projects/both/glossary").json()["terms"] == {"file": "Akte", "tray": "Fach"}
+
+
+def test_only_organisers_are_shown_the_key_for_terms(browser: Browser, served: ServedProjects, other_key: str) -> None:
+    document = document_of(served, "keys-of-terms")
+    with api(served) as client:
+        assert client.put("/projects/keys-of-terms/members/cara", json={"role": "confirm"}).is_success
+    for key, is_shown in ((served.key, True), (other_key, False)):
+        bench = Bench.sign_in(browser, served.url, key)
+        page = bench.open_document("keys-of-terms", document)
+        assert page.locator("#keys dd", has_text="add a term").count() == is_shown
+        page.keyboard.press("Alt+g")
+        expect(page.locator("#term-source" if is_shown else ".box")).to_be_focused()
+        bench.check_no_errors()
+
+
+def test_a_file_is_dropped_on_the_page_of_a_project(browser: Browser, served: ServedProjects) -> None:
+    served.create("dropped")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open("/projects/dropped")
+    event = {"dataTransfer": page.evaluate_handle(DROPPED, po_file(SOURCES).decode())}
+    place = page.locator("#drop")
+    place.dispatch_event("dragover", event)
+    expect(place).to_have_class("drop over")
+    place.dispatch_event("drop", event)
+    expect(bench.editor).to_be_focused()
+    expect(page.locator("h1")).to_contain_text("de.po")
+    expect(page.locator("#rows li")).to_have_count(len(SOURCES))
+    bench.check_no_errors()
+
+
+def test_a_correction_changes_the_suggestion_of_a_similar_segment(browser: Browser, served: ServedProjects) -> None:
+    """The card beside it says which correction that is. Undo changes the suggestion back."""
+    document = document_of(served, "similar", SIMILAR)
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("similar", document)
+    similar = bench.row(2)
+    expect(similar.locator(".state")).to_have_text("suggestion")
+    before = similar.locator(".open-row").inner_text()
+    bench.confirm("Drucken Sie die Seite.")
+    bench.wait_for_active(2)
+    expect(similar.locator(".state")).to_have_text("suggestion changed")
+    assert bench.text() == "Drucken Sie die Seite." != before
+    card = page.locator("#origins .card")
+    expect(card.locator(".text")).to_have_text(["Print the page.", "Drucken Sie die Seite."])
+    expect(card.locator(".note").first).to_have_text(re.compile(r"^\d\d % similar$"))
+    bench.row(1).get_by_role("button", name="Undo the confirmation").click()
+    expect(bench.editor).to_have_text(before)
+    expect(card).to_have_count(0)
+    bench.check_no_errors()
+
+
+def test_the_strip_and_the_curves_say_what_was_learned(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "measured", SIMILAR)
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("measured", document)
+    for number, text in enumerate(("Drucken Sie die Seite.", "Drucken Sie die Seite noch einmal."), start=1):
+        bench.wait_for_active(number)
+        expect(bench.row(number).locator(".state")).to_have_text(re.compile("suggestion" if number == 1 else "changed"))
+        bench.confirm(text)
+    bench.wait_for_active(3)
+    expect(page.locator("#strip-r1")).to_have_text("100 %")
+    expect(page.locator("#strip-repeated_errors")).to_have_text("0 %")
+    expect(page.locator("#strip-time_per_segment")).to_have_text(re.compile(r"^\d+ s$"))
+    with api(served) as client:
+        metrics = client.get("/projects/measured/statistics").json()["metrics"]
+    [ter] = [one for one in metrics if one["name"] == "ter"]
+    saved = 100 * (1 - ter["value"] / ter["base"]["value"])
+    assert saved > 0
+    expect(page.locator("#strip-effort_saved")).to_have_text(f"{saved:.0f} %")
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Show the curves").click()
+    expect(opened.value.locator("h1")).to_contain_text("Curves")
+    expect(opened.value.locator("svg").first).to_be_visible()
+    bench.check_no_errors()
+
+
+def test_filters_find_edited_segments_and_those_with_warnings(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "filtered")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("filtered", document)
+    bench.confirm("Schließen Sie das Fach")
+    bench.wait_for_active(2)
+    with page.expect_response(re.compile("/draft$")):
+        bench.type_over("Datei %s öffnen.")
+    numbers = page.locator("#rows .number")
+    page.select_option("#filter", label="Edited")
+    expect(numbers).to_have_text(["1", "2"])
+    page.select_option("#filter", label="With warnings")
+    expect(numbers).to_have_text(["1"])
+    expect(bench.row(1).locator(".warning")).to_have_text("Other punctuation at the end")
+    bench.check_no_errors()
 
 
 def test_search_filters_jump_and_concordance(browser: Browser, served: ServedProjects) -> None:

@@ -22,7 +22,7 @@ from mtloop.service.accounts.keys import hash_key, new_key
 from mtloop.service.problems import ProblemError
 from mtloop.service.project_log.event_log import Configured
 from mtloop.service.projects import correction_routes, project_calls, project_routes
-from mtloop.service.projects.project_bodies import RateBody
+from mtloop.service.projects.project_bodies import MAX_TERMS, RateBody
 from mtloop.service.projects.setting_limits import MOST, check_limits
 from mtloop.service.settings import METHODS, Settings
 from mtloop.service.state import Service
@@ -162,6 +162,42 @@ def test_a_glossary_that_cannot_be_read_is_refused(client: TestClient, terms: di
     assert client.post("/v1/projects/manual/translate", json={"text": "Hello."}).status_code == 200
 
 
+def test_terms_are_added_to_a_glossary(client: TestClient) -> None:
+    """Of many that are added at once none is lost."""
+    assert client.post("/v1/projects", json={"name": "added"}).status_code == 201
+    path = "/v1/projects/added/glossary"
+
+    def add(**terms: str) -> int:
+        return client.patch(path, json={"terms": terms}).status_code
+
+    assert client.patch("/v1/projects/added", json={"glossary": {"pane": "Bereich"}}).status_code == 200
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(lambda number: add(**{f"drawer {number}": "Fach"}), range(8))) == {204}
+    assert client.get(path).json()["terms"] == {"pane": "Bereich", **{f"drawer {n}": "Fach" for n in range(8)}}
+    state = client.get("/v1/projects/added").json()["state"]
+    assert add(pane="Leiste") == add(pane="Leiste") == 204
+    assert client.get(path).json()["terms"]["pane"] == "Leiste"
+    assert client.get("/v1/projects/added").json()["state"] == state + 1, "the same again is nothing new"
+
+
+@pytest.mark.parametrize(
+    ("terms", "detail"),
+    [
+        ({" ": "Fach"}, "glossary: a term needs a text in both languages, found ' ' and 'Fach'"),
+        ({f"drawer {number}": "Fach" for number in range(MAX_TERMS)}, "glossary: at most 10,000 terms"),
+        ({}, "terms: "),
+    ],
+    ids=["no text", "too many", "none"],
+)
+def test_terms_that_cannot_be_added_change_nothing(client: TestClient, terms: dict[str, str], detail: str) -> None:
+    client.post("/v1/projects", json={"name": "refused"})
+    client.patch("/v1/projects/refused", json={"glossary": {"pane": "Bereich"}})
+    response = client.patch("/v1/projects/refused/glossary", json={"terms": terms})
+    assert response.status_code == 422
+    assert response.json()["detail"].startswith(detail)
+    assert client.get("/v1/projects/refused/glossary").json() == {"terms": {"pane": "Bereich"}}
+
+
 def test_a_glossary_is_shown(client: TestClient) -> None:
     assert client.post("/v1/projects", json={"name": "terms"}).status_code == 201
     assert client.get("/v1/projects/terms/glossary").json() == {"terms": {}}
@@ -241,6 +277,7 @@ def test_a_project_takes_some_corrections(full: TestClient) -> None:
     response = full.post(path, content=rows.encode(), headers=headers)
     assert (response.status_code, response.json()["type"]) == (409, "urn:mtloop:no-more-corrections")
     assert full.patch("/v1/projects/small", json={"glossary": {"a": "b"}}).status_code == 409
+    assert full.patch("/v1/projects/small/glossary", json={"terms": {"a": "b"}}).status_code == 409
     undone = [full.post("/v1/projects/small/corrections/2/undo") for _ in range(2)]  # an undo needs no room
     assert [(one.status_code, one.json()) for one in undone] == [(200, {"number": 4})] * 2
     redone = full.post("/v1/projects/small/corrections/2/redo")

@@ -17,6 +17,7 @@ ROLES = {
     ("GET", "/v1/projects/{project}"): Role.TRANSLATE,
     ("PATCH", "/v1/projects/{project}"): Role.ORGANISE,
     ("GET", "/v1/projects/{project}/glossary"): Role.TRANSLATE,
+    ("PATCH", "/v1/projects/{project}/glossary"): Role.ORGANISE,
     ("DELETE", "/v1/projects/{project}"): Role.ORGANISE,
     ("GET", "/v1/projects/{project}/members"): Role.ORGANISE,
     ("PUT", "/v1/projects/{project}/members/{participant}"): Role.ORGANISE,

@@ -70,7 +70,6 @@ const selectedText = (within) => {
 };
 
 function fillTerm() {
-  if (!byId("term-form")) return;
   const row = rowOf(editor.index);
   const [source, target] = [selectedText(row?.querySelector(".source")), selectedText(editor.box)];
   if (source) byId("term-source").value = source;
@@ -78,17 +77,14 @@ function fillTerm() {
 }
 
 function openTermForm() {
-  if (!byId("term-form")) return;
   fillTerm();
   byId("term-box").open = true;
   byId(byId("term-source").value ? "term-target" : "term-source").focus();
 }
 
 async function addTerm() {
-  const known = await request("GET", `${projectUrl}/glossary`);
-  if (!succeeded(known)) return;
-  const glossary = { ...known.body.terms, [byId("term-source").value.trim()]: byId("term-target").value.trim() };
-  if (!succeeded(await request("PATCH", projectUrl, { glossary }))) return;
+  const terms = { [byId("term-source").value.trim()]: byId("term-target").value.trim() };
+  if (!succeeded(await request("PATCH", `${projectUrl}/glossary`, { terms }))) return;
   byId("term-form").reset();
   byId("term-box").open = false;
   tell(say("term_added"));

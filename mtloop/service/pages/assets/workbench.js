@@ -8,7 +8,7 @@ const COMMANDS = {
   ArrowDown: () => editor.step(1),
   KeyU: () => { if (editor.unit?.state === "confirmed") undoUnit(editor.unit); },
   KeyR: () => editor.reset(),
-  KeyG: openTermForm,
+  KeyG: byId("term-form") && openTermForm, // for organisers only
   KeyK: openConcordance,
   KeyJ: () => byId("jump").focus(),
   KeyS: () => byId("search").focus(),
