@@ -33,7 +33,7 @@ If it is killed, run the same command again: it goes on. Its state is in OUT.mtl
 With --project, what is translated in FILES is confirmed in the project only with --learn N or --learn-from.
 """
 LEARNING_OPTIONS = ("learn", "learn_from", "no_learn", "save_delta")
-FILE_OPTIONS = ("out", "template", "columns", "only", "approve", "dry_run", "jobs", *LEARNING_OPTIONS)
+FILE_OPTIONS = ("out", "template", "columns", "only", "approve", "dry_run", "jobs", "report", *LEARNING_OPTIONS)
 
 
 @click.command(epilog=EPILOG)
@@ -55,6 +55,12 @@ FILE_OPTIONS = ("out", "template", "columns", "only", "approve", "dry_run", "job
 @project_options
 @click.option("--save-delta", type=PATH, help="File to which the learned delta is written.")
 @click.option("--beam-size", type=POSITIVE, help="Number of hypotheses in beam search; 1: greedy.  [default: 1]")
+@click.option(
+    "--report",
+    type=PATH,
+    metavar="FILE",
+    help="Table (TSV) of all units that were repaired, fail a check or were left as they are.",
+)
 @click.option("--jobs", default=1, show_default=True, type=POSITIVE, help="Number of files to fill in at a time.")
 @click.pass_context
 def command(context: click.Context, /, files: tuple[Path, ...], jobs: int, dry_run: bool, **options: Any) -> None:
@@ -100,7 +106,15 @@ def _show_plan(files: tuple[Path, ...], **options: Any) -> None:
     _show(report)
 
 
-def _fill(files: tuple[Path, ...], jobs: int, *, out: Path | None, save_delta: Path | None, **options: Any) -> None:
+def _fill(
+    files: tuple[Path, ...],
+    jobs: int,
+    *,
+    out: Path | None,
+    save_delta: Path | None,
+    report: Path | None,
+    **options: Any,
+) -> None:
     from mtloop.experiments.runners import Processes, run_jobs
     from mtloop.translation.fill_files import fill_files
 
@@ -108,11 +122,12 @@ def _fill(files: tuple[Path, ...], jobs: int, *, out: Path | None, save_delta: P
         raise InputError("give the output: --out FILE, or --out FOLDER; --dry-run only shows what would be done")
     parallel = (lambda work: run_jobs(work, Processes(jobs))) if jobs > 1 else None
     try:
-        report = fill_files(files, out, save_delta=save_delta, run_jobs=parallel, **_arguments(**options))
+        arguments = _arguments(**options)
+        result = fill_files(files, out, save_delta=save_delta, table=report, run_jobs=parallel, **arguments)
     except KeyboardInterrupt:
         click.echo("mtloop: interrupted; run the same command again to go on", err=True)
         sys.exit(130)
-    _show(report)
+    _show(result)
 
 
 def _show(report: FillReport) -> None:

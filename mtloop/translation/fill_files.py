@@ -12,7 +12,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from tqdm import tqdm
 
+from mtloop.core.atomic import write_text
 from mtloop.core.errors import InputError
+from mtloop.core.log import logger
 from mtloop.core.protocols import DeclaresFeedback, Learner, Stateful
 from mtloop.core.record import newest_snapshot
 from mtloop.core.types import JSON, PostEdit
@@ -20,9 +22,10 @@ from mtloop.data.formats.filling import TABLE_FORMATS, takes_columns
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.smt.card import CARD_FILE
+from mtloop.text.messages import join_names
 from mtloop.translation.file_plan import FilePlan, SkippedFile, plan_files
 from mtloop.translation.fill_report import FileReport, FillReport
-from mtloop.translation.fill_state import FORMAT, FileProgress, FillState, digest_of, writing
+from mtloop.translation.fill_state import FORMAT, VERSIONS, FileProgress, FillState, digest_of, writing
 from mtloop.translation.fill_units import FillOptions, Languages, Only, OpenedFile
 from mtloop.translation.lesson_choice import TranslatedUnit
 from mtloop.translation.lesson_files import lessons_of, open_lesson_files
@@ -74,7 +77,10 @@ class EngineChoice:
 
 @dataclass(frozen=True)
 class FillJob:
-    """Fill in one file in another process, with the state that the learner has after the lessons."""
+    """Fill in one file in another process, with the state that the learner has after the lessons.
+
+    `output`: the version of the output when the command was begun.
+    """
 
     kind: ClassVar[str] = "fill"
     engine: EngineChoice
@@ -82,6 +88,7 @@ class FillJob:
     options: FillOptions
     state: Path
     learned: Path | None = None
+    output: str = ""
 
     @property
     def name(self) -> str:
@@ -89,8 +96,7 @@ class FillJob:
 
     @property
     def done(self) -> bool:
-        assert self.plan.out is not None
-        return FileProgress.read(self.state).is_done(self.plan.out)
+        return FileProgress.read(self.state).is_done(self.plan)
 
     def run(self) -> None:
         with self.engine.load() as translator:
@@ -98,12 +104,15 @@ class FillJob:
             if self.learned is not None and isinstance(learner, Stateful):
                 learner.load(self.learned)
             opened = OpenedFile.open(self.plan, self.options, translator.config.languages)
+            if not self.plan.in_place:
+                opened = replace(opened, versions=opened.versions._replace(out=self.output))
             fill_file(opened, translator, FileProgress.read(self.state))
 
     def to_json(self) -> dict[str, JSON]:
         paths = {"path": self.plan.path, "out": self.plan.out, "template": self.plan.template}
         paths |= {"state": self.state, "learned": self.learned}
         named: dict[str, JSON] = {name: str(path) if path else None for name, path in paths.items()}
+        named["output"] = self.output
         return named | {"options": self.options.to_json(), "engine": self.engine.to_json()}
 
     @classmethod
@@ -113,7 +122,7 @@ class FillJob:
         )
         options = FillOptions(**fields["options"] | {"only": Only(fields["options"]["only"])})
         plan = FilePlan(Path(fields["path"]), out, template)
-        return cls(EngineChoice(**fields["engine"]), plan, options, Path(fields["state"]), learned)
+        return cls(EngineChoice(**fields["engine"]), plan, options, Path(fields["state"]), learned, fields["output"])
 
 
 RunJobs: TypeAlias = Callable[[Sequence[FillJob]], object]
@@ -130,6 +139,7 @@ def fill_files(
     learn: int = MAX_LESSONS,
     learn_from: Sequence[Path] = (),
     save_delta: Path | None = None,
+    table: Path | None = None,
     run_jobs: RunJobs | None = None,
 ) -> FillReport:
     """Fill in files and return what was done. If it is killed, the same call goes on.
@@ -143,17 +153,19 @@ def fill_files(
         learn: Maximum number of translated units that are learned first (0: none).
         learn_from: More bilingual files to learn from, such as a translation memory. They are not written.
         save_delta: Where to write what was learned.
+        table: Where to write the table of all units that a person should look at.
         run_jobs: Fills in the files in other processes (None: in this process).
     """
     engine, options = engine or EngineChoice(), options or FillOptions()
     plans, skipped = plan_files(inputs, out, template)
+    _check_table(table, [*plans, *map(FilePlan, learn_from)])
     with FillState(out) as state:
         opened, refused = open_files(plans, options, engine.languages(), learn_from)
         memories = open_memories(learn_from, engine, options, learn, [*(plan.out for plan in plans), save_delta])
         own = _with_own_delta(engine, save_delta, state)
         work = _Work(own, engine.delta, options, state, learn, opened, memories)
         with own.load() as translator:
-            work.begin(translator)
+            replaced = work.begin(translator)
             rejected = work.learn_first(translator.learner)
             if save_delta is not None:
                 with writing(save_delta):
@@ -166,8 +178,12 @@ def fill_files(
             state.candidates,
             state.copies,
             rejected,
-            replaced=state.replaced,
+            replaced=replaced,
+            table="" if table is None else str(table),
         )
+        if table is not None:
+            with writing(table):
+                write_text(table, report.units_as_tsv())
         state.remove()
     return report
 
@@ -251,6 +267,16 @@ def open_memories(
     return open_lesson_files(paths, options, engine.languages(), written)
 
 
+def _check_table(table: Path | None, plans: Sequence[FilePlan]) -> None:
+    if table is None:
+        return
+    if table.is_dir():
+        raise InputError("is a folder; --report takes the name of a file", path=table)
+    paths = (path for plan in plans for path in (plan.path, plan.out, plan.template) if path is not None)
+    if table.resolve() in {path.resolve() for path in paths}:
+        raise InputError("is an input or output of the command; name another file for --report", path=table)
+
+
 def _with_own_delta(engine: EngineChoice, save_delta: Path | None, state: FillState) -> EngineChoice:
     """Return the engine with a copy of its delta in the state, if the command overwrites the delta."""
     delta = Path(engine.delta)
@@ -271,8 +297,11 @@ class _Work:
     opened: Sequence[OpenedFile]
     memories: Sequence[OpenedFile] = ()
 
-    def begin(self, translator: Translator) -> None:
-        """Choose the lessons and write the header, or check that the same command was begun."""
+    def begin(self, translator: Translator) -> list[str]:
+        """Choose the lessons and write the header, or check that the same command was begun.
+
+        Return the outputs that are replaced.
+        """
         lessons: list[TranslatedUnit] = []
         if self.state.header():
             found: dict[str, JSON] = {"candidates": self.state.candidates, "replaced": [*self.state.replaced]}
@@ -281,14 +310,27 @@ class _Work:
             limit = self.learn if learns(translator.learner) else 0
             lessons, candidates, copies = lessons_of(self.opened, limit, self.memories)
             found = {"candidates": candidates, "copies": copies, "replaced": [*replaced_files(self.opened)]}
-        self.state.begin(self._header(translator) | found, lessons)
+        header = self._header(translator) | found
+        self.state.begin(header, lessons)
+        numbers = [number for number, file in enumerate(self.opened) if not self._is_done(number + 1, file)]
+        self._say_changes([number for number in self.state.changed(header) if number in numbers])
+        now = replaced_files([self.opened[number] for number in numbers])
+        return [*dict.fromkeys([*self.state.replaced, *now])]
+
+    def _say_changes(self, numbers: Sequence[int]) -> None:
+        if numbers:
+            names = join_names(str(self.opened[number].plan.path) for number in numbers)
+            kept = "it goes on with its lessons, and keeps the translations of units that are as they were"
+            advice = f"to start anew, stop it and delete {self.state.folder}"
+            logger.warning(f"changed since this command was begun: {names}; {kept}; {advice}")
 
     def _header(self, translator: Translator) -> dict[str, JSON]:
         config, model = translator.config, getattr(translator.learner, "base", None)
         return {
             "format": FORMAT,
             "versions": dict(config.method.engine.versions()),
-            "inputs": [self._identity(number, file.plan) for number, file in enumerate(self.opened, start=1)],
+            "inputs": [_paths(file.plan) for file in self.opened],
+            VERSIONS: [file.versions.inputs for file in self.opened],
             "options": self.options.to_json() | {"learn": self.learn, "learn_from": self._memory_digests()},
             "engine": config.describe(model) | {"delta given": self.delta},
             "glossary": digest_of(Path(self.engine.glossary)) if self.engine.glossary else "",
@@ -297,20 +339,6 @@ class _Work:
 
     def _memory_digests(self) -> list[JSON]:
         return [digest_of(file.plan.path) for file in self.memories]
-
-    def _identity(self, number: int, plan: FilePlan) -> list[JSON]:
-        """What identifies an input. The digest of one that was filled in place already is that of the begun command."""
-        assert plan.out is not None
-        begun = self.state.header().get("inputs")
-        if (
-            isinstance(begun, list)
-            and number <= len(begun)
-            and plan.in_place
-            and self._progress(number).is_done(plan.out)
-        ):
-            return begun[number - 1]  # type: ignore[return-value]
-        names = [str(path.resolve()) for path in (plan.path, plan.out)]
-        return [*names, digest_of(plan.path), digest_of(plan.template)]
 
     def learn_first(self, learner: Learner) -> Mapping[str, int]:
         """Learn the lessons that are not in a snapshot yet. Return the number of those not used, by reason."""
@@ -332,25 +360,30 @@ class _Work:
             run_jobs(self._jobs(translator.learner))
             return
         for number, file in enumerate(self.opened, start=1):
-            progress = self._progress(number)
-            assert file.plan.out is not None
-            if not progress.is_done(file.plan.out):
-                fill_file(file, translator, progress)
+            if not self._is_done(number, file):
+                fill_file(file, translator, self._progress(number))
 
     def _jobs(self, learner: Learner) -> list[FillJob]:
         learned = newest_snapshot(self.state.snapshots.folder)
         if self.state.lessons() and not isinstance(learner, Stateful):
             raise InputError("the method cannot be saved for other processes; leave out --jobs")
         return [
-            FillJob(self.engine, file.plan, file.options, self.state.progress_path(number), learned)
+            FillJob(self.engine, file.plan, file.options, self.state.progress_path(number), learned, file.versions.out)
             for number, file in enumerate(self.opened, start=1)
         ]
 
     def reports(self) -> list[FileReport]:
         return [FileReport.from_json(self._progress(number).report) for number in range(1, len(self.opened) + 1)]
 
+    def _is_done(self, number: int, file: OpenedFile) -> bool:
+        return self._progress(number).is_done(file.plan)
+
     def _progress(self, number: int) -> FileProgress:
         return FileProgress.read(self.state.progress_path(number))
+
+
+def _paths(plan: FilePlan) -> list[JSON]:
+    return [str(path.resolve()) if path else "" for path in (plan.path, plan.out, plan.template)]
 
 
 def learns(learner: Learner) -> bool:

@@ -7,6 +7,8 @@ The folder `OUT.mtloop` holds:
 - `delta`: the delta to start from, if the command overwrites it
 - `learned.state/`: snapshots of the learner
 - `file-0001.jsonl` and so on: the filled units of each file, then the digest of its output
+
+A filled unit has a name, by which it is found again if another program has changed the file meanwhile.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mtloop.core.atomic import atomic, write_text
 from mtloop.core.errors import InputError, SerialisationError
@@ -29,11 +31,12 @@ from mtloop.core.protocols import Learner
 from mtloop.core.record import Snapshots
 from mtloop.core.serialisation import decode, dumps, loads
 from mtloop.core.types import JSON, Segment
-from mtloop.translation.file_plan import STATE_SUFFIX
+from mtloop.translation.file_plan import STATE_SUFFIX, FilePlan
 from mtloop.translation.lesson_choice import TranslatedUnit
 from mtloop.translation.quality_checks import FailedCheck
 
 FORMAT = 1
+VERSIONS = "versions of inputs"  # field of a header; the same command goes on with other ones
 RETRY = "nothing is lost: correct this and run the same command again"
 
 
@@ -48,30 +51,60 @@ def writing(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class FilledUnit:
-    """The translation of one unit of a file. `repaired`: protected texts that the model lost and that were put back."""
+    """The translation of one unit of a file. `repaired`: protected texts that the model lost and that were put back.
+
+    `name`: of the unit, in each version of the file.
+    """
 
     index: int
     text: str
     repaired: tuple[str, ...] = ()
     failed: tuple[FailedCheck, ...] = ()
+    name: str = ""
 
     def to_json(self) -> dict[str, JSON]:
         failed: JSON = [[one.name, one.message] for one in self.failed]
-        return {"index": self.index, "text": self.text, "repaired": list(self.repaired), "failed": failed}
+        fields: dict[str, JSON] = {"index": self.index, "name": self.name, "text": self.text}
+        return fields | {"repaired": list(self.repaired), "failed": failed}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> FilledUnit:
         failed = tuple(FailedCheck(*one) for one in fields["failed"])
-        return cls(fields["index"], fields["text"], tuple(fields["repaired"]), failed)
+        return cls(fields["index"], fields["text"], tuple(fields["repaired"]), failed, fields.get("name", ""))
+
+
+class FileVersions(NamedTuple):
+    """The digests of an input, its template and its output; "" for a file that does not exist."""
+
+    path: str = ""
+    template: str = ""
+    out: str = ""
+
+    @classmethod
+    def of(cls, plan: FilePlan) -> FileVersions:
+        """Return the versions that are on the disk now."""
+        template, out = digest_of(plan.template), digest_of(plan.out)
+        return cls(out if plan.in_place else digest_of(plan.path), template, out)
+
+    @property
+    def inputs(self) -> list[JSON]:
+        """The versions of what the output is made of."""
+        return [self.path, self.template]
 
 
 @dataclass
 class FileProgress:
-    """The state of one file: its filled units by index, and the digest of the output once all are filled."""
+    """The state of one file: its filled units by name, and the digest of the output once all are filled.
+
+    `inputs` are the versions of the input and its template that the output was made of. `is_written`: the output was
+    written completely, and what it holds now is a matter of the user.
+    """
 
     path: Path
-    units: dict[int, FilledUnit] = field(default_factory=dict)
+    units: dict[str, FilledUnit] = field(default_factory=dict)
     digest: str = ""
+    inputs: Sequence[JSON] = ()
+    is_written: bool = False
     report: Mapping[str, JSON] = field(default_factory=dict)
 
     @classmethod
@@ -93,13 +126,20 @@ class FileProgress:
         """Add filled units and write them to the disk."""
         self._append({"units": [unit.to_json() for unit in units]})
 
-    def finish(self, digest: str, report: dict[str, JSON]) -> None:
-        """Note the output that is about to be written, and the report about it."""
-        self._append({"digest": digest, "report": report})
+    def finish(self, digest: str, inputs: list[JSON], report: dict[str, JSON]) -> None:
+        """Note the output that is about to be written, what it was made of, and the report about it."""
+        self._append({"digest": digest, "inputs": inputs, "report": report})
 
-    def is_done(self, out: Path) -> bool:
-        """Whether the output was written completely."""
-        return bool(self.digest) and digest_of(out) == self.digest
+    def mark_written(self) -> None:
+        """Note that the output was written completely."""
+        self._append({"written": True})
+
+    def is_done(self, plan: FilePlan) -> bool:
+        """Whether the output was written completely, from the inputs as they are now."""
+        if not self.digest or plan.in_place:
+            return bool(self.digest) and digest_of(plan.out) == self.digest
+        now = FileVersions.of(plan)
+        return now.inputs == self.inputs and (now.out == self.digest or (self.is_written and bool(now.out)))
 
     def _append(self, fields: dict[str, JSON]) -> None:
         with writing(self.path), self.path.open("ab") as file:
@@ -109,9 +149,13 @@ class FileProgress:
         self._apply(fields)
 
     def _apply(self, fields: Mapping[str, Any]) -> None:
+        self.is_written = bool(fields.get("written"))
+        if self.is_written:
+            return
         for unit in fields.get("units", ()):
-            self.units[unit["index"]] = FilledUnit.from_json(unit)
-        self.digest, self.report = fields.get("digest", ""), fields.get("report", {})
+            self.units[unit["name"]] = FilledUnit.from_json(unit)
+        self.digest, self.inputs = fields.get("digest", ""), fields.get("inputs", ())
+        self.report = fields.get("report", {})
 
 
 class FillState:
@@ -225,9 +269,15 @@ class FillState:
     def _lessons_path(self) -> Path:
         return self.folder / "lessons.jsonl"
 
+    def changed(self, header: Mapping[str, JSON]) -> list[int]:
+        """Return the numbers of the inputs, from 0, whose contents are others than when the command was begun."""
+        begun, now = self.header().get(VERSIONS), header[VERSIONS]
+        pairs = zip(begun, now, strict=True) if isinstance(begun, list) and isinstance(now, list) else ()
+        return [number for number, (one, other) in enumerate(pairs) if one != other]
+
     def _check(self, begun: Mapping[str, JSON], header: Mapping[str, JSON]) -> None:
         wanted = json.loads(json.dumps(header))
-        differing = list(_differences(begun, wanted))
+        differing = [name for name in _differences(begun, wanted) if name != VERSIONS]
         if differing:
             message = f"another command was begun for this output (differing: {', '.join(differing)})"
             raise InputError(f"{message}; finish it with that command, or delete the folder", path=self.folder)
@@ -251,11 +301,21 @@ def _remove(path: Path) -> None:
 
 
 def digest_of(path: Path | None) -> str:
-    """Return the digest of a file; "" if there is none."""
+    """Return the digest of a file; "" if there is none, or none that can be read."""
     if path is None or not path.is_file():
         return ""
-    return digest_of_bytes(path.read_bytes())
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, _new_digest).hexdigest()
+    except OSError:
+        return ""
 
 
 def digest_of_bytes(content: bytes) -> str:
-    return blake2b(content, digest_size=16).hexdigest()
+    digest = _new_digest()
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def _new_digest() -> blake2b:
+    return blake2b(digest_size=16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,18 +18,26 @@ from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.types import JSON
-from mtloop.data.formats.filling import BilingualFile, FileUnit, Filling, UnitState, open_file, takes_columns
+from mtloop.data.formats.filling import (
+    BilingualFile,
+    FileUnit,
+    Filling,
+    UnfillableTexts,
+    UnitState,
+    open_file,
+    takes_columns,
+)
 from mtloop.data.formats.monolingual import is_named_translation, named_language
 from mtloop.data.languages import check_languages
 from mtloop.text.language_codes import language_of
-from mtloop.text.messages import first_words
 from mtloop.text.text_unit import TextUnit
 from mtloop.translation.file_plan import NOT_OF_TEMPLATE, FilePlan
-from mtloop.translation.fill_report import FileReport
-from mtloop.translation.fill_state import FileProgress, FilledUnit, digest_of_bytes, writing
+from mtloop.translation.fill_report import FileReport, ReportedUnit
+from mtloop.translation.fill_state import FileProgress, FileVersions, FilledUnit, digest_of, digest_of_bytes, writing
 from mtloop.translation.lesson_choice import TranslatedUnit, segment_of
 from mtloop.translation.quality_checks import FORMAT, SERIOUS
 from mtloop.translation.unit_translation import OneThread, translate_units
+from mtloop.translation.work_units import unit_names
 
 CHUNK = 96  # units that are translated together; a kill loses the work of one chunk at most
 FILL, KEEP, OWN = "fill", "keep", "own"  # own: the header of a PO file, which is no text to translate
@@ -71,7 +80,7 @@ class FillOptions:
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """A file that was opened, and what is done with each of its units."""
+    """A file that was opened, and what is done with each of its units. `versions`: of the files, before it was read."""
 
     plan: FilePlan
     file: BilingualFile
@@ -79,17 +88,19 @@ class OpenedFile:
     target_lang: str
     is_assumed: bool = False
     """Whether neither the file nor its path names the target language."""
+    versions: FileVersions = field(default_factory=FileVersions)
 
     @classmethod
     def open(cls, plan: FilePlan, options: FillOptions, model: Languages) -> OpenedFile:
         """Open a file. Raise InputError if it cannot be read, or is in other languages than those of the model."""
-        named = "" if options.target_lang else _named_language(plan.path, model)
+        versions, named = FileVersions.of(plan), "" if options.target_lang else _named_language(plan.path, model)
         file = _open(plan, options, (model[0], named or model[1]))
         source, target = file.languages
         check_languages(_FileLanguages(plan.path, source, target or named), *model)
         _check_is_translation(plan, file)
         target = target or named
-        return cls(plan, file, options, target or model[1], not target and plan.path.suffix.lower() not in _NO_LANGUAGE)
+        is_assumed = not target and plan.path.suffix.lower() not in _NO_LANGUAGE
+        return cls(plan, file, options, target or model[1], is_assumed, versions)
 
     @cached_property
     def decisions(self) -> list[str]:
@@ -121,7 +132,7 @@ class OpenedFile:
             filled,
             kept,
             dict(decisions),
-            problems=self._problems,
+            self._not_translated,
             notes=list(self.file.notes),
             is_unmarked=self._is_unmarked,
             assumed=self.target_lang if self.is_assumed else "",
@@ -132,16 +143,20 @@ class OpenedFile:
 
         `details`: why the file cannot hold them.
         """
-        filled, plan = [unit for unit in units if unit.index not in unfilled], self.planned()
+        plan, translated = self.planned(), {unit.index: unit for unit in units}
         reasons = {index: f"{one}: {details[index]}" if index in details else one for index, one in unfilled.items()}
+        left = [self._reported(index, left=reason) for index, reason in sorted(reasons.items())]
+        filled = [unit for index, unit in translated.items() if index not in unfilled]
         return replace(
             plan,
             filled=len(filled),
             skipped=dict(Counter(plan.skipped) + Counter(unfilled.values())),
-            repaired=sum(bool(unit.repaired) for unit in filled),
-            failed=[self._message(unit.index, str(unit.failed[0])) for unit in filled if unit.failed],
-            problems=[*plan.problems, *(self._message(index, reason) for index, reason in sorted(reasons.items()))],
+            units=[*plan.units, *left, *(self._to_review(unit) for unit in filled if unit.repaired or unit.failed)],
         )
+
+    def _to_review(self, unit: FilledUnit) -> ReportedUnit:
+        failed = [str(one) for one in unit.failed]
+        return replace(self._reported(unit.index, translation=unit.text), repaired=unit.repaired, failed=failed)
 
     @property
     def _is_unmarked(self) -> bool:
@@ -149,14 +164,25 @@ class OpenedFile:
         return not self.file.marks_review and not self.options.approve and bool(self.to_fill)
 
     @property
-    def _problems(self) -> list[str]:
+    def _not_translated(self) -> list[ReportedUnit]:
         found = (index for index, decision in enumerate(self.decisions) if decision in (NOT_ICU, CHOICE))
-        return [self._message(index, _problem(self.file.units[index])) for index in found]
+        return [self._reported(index, left=_problem(self.file.units[index])) for index in found]
 
-    def _message(self, index: int, text: str) -> str:
+    def _reported(self, index: int, *, left: str = "", translation: str = "") -> ReportedUnit:
         unit = self.file.units[index]
-        place = f"{self.plan.path}:{unit.line}" if unit.line else f"{self.plan.path}: unit {unit.id}"
-        return f'{place}: "{first_words(unit.source)}": {text}'
+        return ReportedUnit(str(self.plan.path), unit.line, unit.id, unit.source, translation, left)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """A name for each unit, which it keeps if another program inserts other units or changes their texts."""
+        names = zip(unit_names(self.file.units), self.file.units, strict=True)
+        keys = ([*name, unit.syntax, unit.context.get("flags")] for name, unit in names)
+        return [digest_of_bytes(json.dumps(key).encode()) for key in keys]
+
+    def translated(self, progress: FileProgress) -> dict[int, FilledUnit]:
+        """Return the units to be filled that are in the state, by their index."""
+        names = ((index, self.names[index]) for index in self.to_fill)
+        return {index: replace(progress.units[name], index=index) for index, name in names if name in progress.units}
 
     def translate(
         self,
@@ -167,21 +193,41 @@ class OpenedFile:
     ) -> None:
         """Translate the units that are not in the state yet, chunk by chunk; the same chunks as without a kill."""
         for chunk in _chunks(self.to_fill):
-            if not all(index in progress.units for index in chunk):
-                segments = [(index, segment_of(self.file.units[index])) for index in chunk]
-                progress.add(translate_units(learner, segments, self.target_lang, one_thread))
+            missing = [index for index in chunk if self.names[index] not in progress.units]
+            if missing:
+                segments = [(index, segment_of(self.file.units[index])) for index in missing]
+                units = translate_units(learner, segments, self.target_lang, one_thread)
+                progress.add([replace(unit, name=self.names[unit.index]) for unit in units])
             on_filled(len(chunk))
 
     def write(self, progress: FileProgress) -> None:
-        """Write the output: readers see the old file or the complete new one."""
-        out = self.plan.out
+        """Write the output: readers see the old file or the complete new one.
+
+        Raise InputError if another program has changed it since this file was opened.
+        """
+        out, units = self.plan.out, self.translated(progress)
         assert out is not None
-        unfilled = {index: reason for index, unit in progress.units.items() if (reason := self._refusal(unit))}
-        fillings = {index: self._filling(unit) for index, unit in progress.units.items() if index not in unfilled}
+        unfilled = {index: reason for index, unit in units.items() if (reason := self._refusal(unit))}
+        fillings = {index: self._filling(unit) for index, unit in units.items() if index not in unfilled}
         content, impossible = filled_as_possible(self.file, fillings)
         unfilled |= dict.fromkeys(impossible, IMPOSSIBLE)
-        progress.finish(digest_of_bytes(content), self.done(progress.units.values(), unfilled, impossible).to_json())
-        write_like_before(out, content)
+        report = self.done(units.values(), unfilled, impossible).to_json()
+        progress.finish(digest_of_bytes(content), self.versions.inputs, report)
+        write_like_before(out, content, self._check_unchanged)
+        progress.mark_written()
+
+    def _check_unchanged(self) -> None:
+        """Raise InputError if the output is not what it was when the file was opened."""
+        out = self.plan.out
+        if digest_of(out) == self.versions.out:
+            return
+        if self.plan.in_place:
+            message = "another program changed the file meanwhile, so it was not overwritten"
+            advice = "run the same command again: it fills in the changed file, and keeps what is translated"
+        else:
+            message = "another program wrote this output meanwhile, so it was not overwritten"
+            advice = "move it away if you need it, and run the same command again: it keeps what is translated"
+        raise InputError(f"{message}; {advice}", path=out)
 
     def _refusal(self, unit: FilledUnit) -> str:
         """Return why a translation is not written, "" if it is.
@@ -225,13 +271,15 @@ def filled_as_possible(file: BilingualFile, fillings: Mapping[int, Filling]) -> 
     """Return the filled file, and why it cannot hold some units, by their index: for example because of its charset."""
     try:
         return file.filled(fillings), {}
+    except UnfillableTexts as error:
+        unfilled = error.reasons
     except InputError:
         unfilled = dict(_impossible(file, sorted(fillings.items())))
-        return file.filled({index: one for index, one in fillings.items() if index not in unfilled}), unfilled
+    return file.filled({index: one for index, one in fillings.items() if index not in unfilled}), unfilled
 
 
 def _impossible(file: BilingualFile, fillings: Sequence[tuple[int, Filling]]) -> Iterator[tuple[int, str]]:
-    """Yield the units that cannot be filled, and why, by halving: usually they are few."""
+    """Yield the units that cannot be filled, and why, by halving: for a format that names one at a time."""
     try:
         file.filled(dict(fillings))
     except InputError as error:
@@ -243,14 +291,18 @@ def _impossible(file: BilingualFile, fillings: Sequence[tuple[int, Filling]]) ->
         yield from _impossible(file, fillings[middle:])
 
 
-def write_like_before(path: Path, content: bytes) -> None:
-    """Write a file atomically; a file that is replaced passes on its permissions."""
+def write_like_before(path: Path, content: bytes, check: Callable[[], object] = lambda: None) -> None:
+    """Write a file atomically; a file that is replaced passes on its permissions.
+
+    `check` is called as late as possible. If it raises an error, nothing is written.
+    """
     mode = path.stat().st_mode & 0o7777 if path.exists() else None
     with writing(path):
         for stale in path.parent.glob(f".{escape(path.name)}.*.tmp"):  # a process was killed while writing it
             stale.unlink()
         with atomic(path, mode) as file:
             file.write(content)
+            check()
 
 
 def _open(plan: FilePlan, options: FillOptions, model: Languages) -> BilingualFile:

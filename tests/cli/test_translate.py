@@ -18,6 +18,18 @@ Call = Callable[..., CommandResult]
 KNOWN = [("Open the tray.", "Das Fach öffnen."), ("Close the tray.", "Das Fach schließen.")]
 MISSING = [("Open the page.", ""), ("Save %s to the tray.", ""), ("Print <b>all</b> pages.", ""), ("Close.", "")]
 
+DOUBLING = """
+from mtloop.core import Proposal
+
+
+class Doubling:
+    def propose(self, segment):
+        return Proposal(segment, f"it it {segment.source}")
+
+    def learn(self, proposal, feedback):
+        raise NotImplementedError
+"""
+
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -179,6 +191,18 @@ def test_plain_text_line_by_line(mtloop: Call, file: Path, model: Path) -> None:
     assert len(streamed.out.splitlines()) == 3
 
 
+def test_a_table_of_what_to_look_at(mtloop: Call, file: Path) -> None:
+    Path("engine.py").write_text(DOUBLING)
+    arguments = ["translate", "de.po", "--method", "engine.py:Doubling", "--no-learn", "--report", "r.tsv"]
+    assert mtloop(*arguments, "--dry-run").code == 0
+    assert not Path("r.tsv").exists()
+    assert mtloop(*arguments, "--out", "out.po").code == 0
+    rows = [line.split("\t") for line in Path("r.tsv").read_text().splitlines()]
+    assert rows[0] == ["file", "place", "what", "source", "translation"]
+    assert rows[1][:2] == ["de.po", "12"]
+    assert "failed check: repeated word: the word 'it' is repeated" in rows[1][2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -211,6 +235,8 @@ def test_plain_text_line_by_line(mtloop: Call, file: Path, model: Path) -> None:
             "mtloop: give --learn-from or --learn 0, not both",
         ),
         (["--learn-from", "de.po"], "mtloop: --learn-from needs a FILE"),
+        (["--report", "r.tsv"], "mtloop: --report needs a FILE"),
+        (["de.po", "--out", "b.po", "--report", "de.po"], "mtloop: de.po: is an input or output of the command; name"),
         (["de.po", "--out", "b.po", "--learn-from", "logo.png"], "mtloop: logo.png: unknown file type '.png'"),
         (["de.po", "--out", "b.po", "--method", "nothing"], "mtloop: there is no method 'nothing'"),
         (["de.po", "--out", "b.po", "--method", "full", "--set", "x=1"], "mtloop: method full has no setting 'x'"),

@@ -256,17 +256,16 @@ def test_what_is_done_is_not_done_again(folder: Path, engine: EngineChoice, monk
     assert calls == [1, 1, 1]  # no lesson, and three of four chunks
 
 
-@pytest.mark.parametrize("change", ["input", "only", "engine"])
+@pytest.mark.parametrize("change", ["inputs", "only", "engine"])
 def test_another_command_over_the_same_output_is_refused(folder: Path, engine: EngineChoice, change: str) -> None:
     begin(engine)
     options = FillOptions(only=Only.ALL if change == "only" else Only.UNTRANSLATED)
-    if change == "input":
-        (folder / "in/a.po").write_text(po(("New", "")))
     if change == "engine":
         engine = EngineChoice(method="copy-source")
-    named = {"input": "inputs", "only": "--only", "engine": "engine"}[change]
+    path = Path("in/deep/b.po" if change == "inputs" else "in/a.po")
+    named = {"inputs": "inputs", "only": "--only", "engine": "engine"}[change]
     with pytest.raises(InputError, match=rf"another command .* output \(differing: {named}.*delete the folder"):
-        fill_files([Path("in/a.po")], Path("out.po"), engine=engine, options=options)
+        fill_files([path], Path("out.po"), engine=engine, options=options)
     assert not (folder / "out.po").exists()
     assert (folder / "out.po.mtloop/header.json").exists()
 

@@ -42,7 +42,7 @@ from mtloop.data.formats.monolingual import (
     template_path,
     unit_state,
 )
-from mtloop.data.formats.xml_splice import XmlDocument, XmlElement
+from mtloop.data.formats.xml_splice import XmlDocument, XmlElement, check_characters
 from mtloop.data.languages import is_tag, normalise_tag
 from mtloop.data.plural_categories import CATEGORIES, plural_categories
 
@@ -138,7 +138,7 @@ class FillableAndroid:
 
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the file with these units filled in. A new file is the template, without untranslated resources."""
-        check_targets(self, targets)
+        check_targets(self, targets, self._check)
         chosen: dict[Hashable, list[tuple[AndroidSlot, str]]] = {}
         for index, filling in sorted(targets.items()):
             slot = self.slots[index]
@@ -146,6 +146,9 @@ class FillableAndroid:
         if self.target is None:
             return self._new_file(chosen)
         return self.target.document.spliced(self._edits(self.target, chosen) if chosen else [])
+
+    def _check(self, text: str, unit: FileUnit) -> None:
+        check_characters(write_android(text, unit.syntax, "", self.path), self.path)
 
     def _written(self, slot: AndroidSlot, text: str) -> str:
         return write_android(text, slot.unit.syntax, self.template.document.raw(slot.pattern), self.path)

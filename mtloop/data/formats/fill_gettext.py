@@ -107,7 +107,7 @@ class PoFile:
         message in one call. A line break at either end of the source must be there in the target too, else msgfmt
         refuses the file: it is added or taken away.
         """
-        check_targets(self, targets)
+        check_targets(self, targets, lambda text, _: self._check(text))
         by_entry: dict[int, dict[int, Filling]] = {}
         for index, filling in targets.items():
             entry, form = self._slots[index]
@@ -116,11 +116,14 @@ class PoFile:
         edits = (self._entry_edits(entries[index], fillings) for index, fillings in by_entry.items())
         return self._catalogue.spliced(chain.from_iterable(edits))
 
+    def _check(self, text: str) -> None:
+        if "\0" in text:
+            raise InputError(f"a PO file cannot hold a NUL character, as in {text[:60]!r}; remove it", path=self.path)
+        self._catalogue.encoded(text)
+
     def _entry_edits(self, entry: PoEntry, fillings: Mapping[int, Filling]) -> Iterator[Edit]:
         source = entry.text("msgid") or ""
         texts = {form: _with_same_ends(filling.text, source) for form, filling in fillings.items()}
-        if any("\0" in text for text in texts.values()):
-            raise InputError(f"a PO file cannot hold a NUL character, for {source[:60]!r}; remove it", path=self.path)
         for form, text in texts.items():
             if text != entry.forms[form].text:
                 yield self._string_edit(entry, entry.forms[form], text)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mtloop.core.types import JSON
 from mtloop.data.formats.filling import Edit, FileUnit, Filling, OpenRequest, UnitState, check_targets
-from mtloop.data.formats.xml_splice import XmlDocument, XmlElement
+from mtloop.data.formats.xml_splice import XmlDocument, XmlElement, check_characters
 from mtloop.data.languages import LanguageChoice, OtherLanguage, is_tag, normalise_tag
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
@@ -94,7 +94,7 @@ class TsFile:
         A message is unfinished as a whole. One that was unfinished stays so until all its forms are approved in one
         call.
         """
-        check_targets(self, targets)
+        check_targets(self, targets, lambda text, _: check_characters(_escape(text), self.path))
         by_message: dict[int, dict[int, Filling]] = {}
         for index, filling in targets.items():
             message, form = self._slots[index]

@@ -86,7 +86,8 @@ class FillableTable:
 
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the table with these targets filled in."""
-        check_targets(self, targets)
+        forbidden = _NOT_IN_CSV if self._is_csv else _NOT_IN_TSV
+        check_targets(self, targets, lambda text, _: self._checked(text, forbidden))
         return splice(self.content, self._edits(targets) if targets else [])
 
     def _edits(self, targets: Mapping[int, Filling]) -> Iterator[Edit]:

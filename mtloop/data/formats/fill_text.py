@@ -86,7 +86,7 @@ class FillableText:
 
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the file with these lines replaced. Raise InputError for a text that is not one line."""
-        check_targets(self, targets)
+        check_targets(self, targets, lambda text, _: self._line(text))
         lines = self.target or self.source
         edits = [Edit(*lines.places[index], self._line(filling.text)) for index, filling in targets.items()]
         return splice(lines.content, edits)

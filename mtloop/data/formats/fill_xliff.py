@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from mtloop.core.errors import InputError
-from mtloop.data.formats.fill_xliff1 import trans_units
+from mtloop.data.formats.fill_xliff1 import trans_units, unplaced_note
 from mtloop.data.formats.fill_xliff2 import segments, target_language_edits
 from mtloop.data.formats.filling import OpenRequest
 from mtloop.data.formats.unit_groups import GroupedFile, UnitGroup
@@ -40,7 +40,7 @@ def open_xliff(request: OpenRequest) -> GroupedFile:
         common_tag(target for _, target in wanted) or request.target_lang or "",
     )
     additions = target_language_edits(document, request) if find is segments else []
-    return GroupedFile(document, groups, languages, additions)
+    return GroupedFile(document, groups, languages, additions, notes=tuple(unplaced_note(groups)))
 
 
 def _finder(document: XmlDocument) -> Callable[[XmlDocument, OpenRequest], Sequence[XliffGroup]]:

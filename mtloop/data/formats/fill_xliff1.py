@@ -1,6 +1,8 @@
 """The units of XLIFF 1.2, also as Trados (SDLXLIFF) and memoQ (MQXLIFF) write them.
 
 A unit with `<seg-source>` has a text for each `<mrk mtype="seg" mid="...">`; the target gets the same `<mrk>` elements.
+Those that a target lacks are put beside their neighbours (`missing_segments`). Where their place is unknown, they are
+locked, and a note says so.
 
 A target is marked for review where the file keeps its states:
 
@@ -16,11 +18,13 @@ A target is marked for review where the file keeps its states:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mtloop.core.errors import InputError
+from mtloop.core.plural import pluralise
 from mtloop.data.formats.filling import XML, Edit, FileUnit, Filling, OpenRequest, UnitState, splice
+from mtloop.data.formats.missing_segments import MissingSegments, is_segment, missing_segments
 from mtloop.data.formats.unit_groups import fragment
 from mtloop.data.formats.xliff_languages import LanguagePair, document_of, is_wanted, language_pair
 from mtloop.data.formats.xml_splice import XmlDocument, XmlElement, escape_attribute
@@ -74,7 +78,10 @@ class Xliff1Segment:
 
 @dataclass(frozen=True, slots=True)
 class TransUnit:
-    """A `<trans-unit>`. `anchor` is the element after which a new target belongs."""
+    """A `<trans-unit>`. `anchor` is the element after which a new target belongs.
+
+    `missing` are segments that the target lacks. `unplaced` is the number of those that are locked for that reason.
+    """
 
     document: XmlDocument
     style: Xliff1Style
@@ -84,6 +91,8 @@ class TransUnit:
     languages: LanguagePair
     segments: Sequence[Xliff1Segment]
     units: Sequence[FileUnit]
+    missing: Sequence[MissingSegments] = ()
+    unplaced: int = 0
 
     def edits(self, fillings: Mapping[int, Filling]) -> Iterator[Edit]:
         """Yield the edits that fill in the targets and mark them."""
@@ -102,7 +111,7 @@ class TransUnit:
 
     def _is_done(self, fillings: Mapping[int, Filling]) -> bool:
         """Whether all texts of the unit are translated and need no review."""
-        return all(
+        return not self.unplaced and all(
             fillings[index].approved if index in fillings else unit.state in (UnitState.TRANSLATED, UnitState.LOCKED)
             for index, unit in enumerate(self.units)
         )
@@ -134,11 +143,17 @@ class TransUnit:
             yield from self.document.remove_attribute(segment.definition, name)
 
     def _target_edits(self, target: XmlElement, fillings: Mapping[int, Filling]) -> Iterator[Edit]:
-        if self._is_segmented and any(self.segments[index].target is None for index in fillings):
+        if self._is_segmented and not fragment(self.document, target).strip():
             yield self.document.set_inner(target, self._target_text(fillings))
             return
         for index, filling in fillings.items():
-            yield self.document.set_inner(self.segments[index].target or target, filling.text)
+            if not self._is_segmented or self.segments[index].target is not None:
+                yield self.document.set_inner(self.segments[index].target or target, filling.text)
+        filled = {self.segments[index].mid for index in fillings}
+        for one in self.missing:
+            if not filled.isdisjoint(one.mids):
+                text = self._segmented_text(one.start, one.end, fillings)
+                yield Edit(one.position, one.position, one.before + text + one.after)
 
     def _new_target(self, fillings: Mapping[int, Filling], state: str) -> Edit:
         source = self.element.find("source")
@@ -167,14 +182,18 @@ class TransUnit:
         if not self._is_segmented:
             return fillings[0].text
         assert self.anchor is not None
-        start, end = self.anchor.inner_start, self.anchor.inner_end
+        text = self._segmented_text(self.anchor.inner_start, self.anchor.inner_end, fillings)
+        return text.decode().replace("\r\n", "\n")
+
+    def _segmented_text(self, start: int, end: int, fillings: Mapping[int, Filling]) -> bytes:
+        """Return a part of `<seg-source>` with the targets in place of the sources."""
         edits = [
             self.document.set_inner(segment.source, fillings[index].text if index in fillings else _kept(unit))
             for index, (segment, unit) in enumerate(zip(self.segments, self.units, strict=True))
-            if segment.source is not None
+            if segment.source is not None and start <= segment.source.start < end
         ]
         moved = [Edit(edit.start - start, edit.end - start, edit.new) for edit in edits]
-        return splice(self.document.utf8[start:end], moved).decode().replace("\r\n", "\n")
+        return splice(self.document.utf8[start:end], moved)
 
 
 def trans_units(document: XmlDocument, request: OpenRequest) -> list[TransUnit]:
@@ -191,8 +210,39 @@ def _trans_unit(document: XmlDocument, style: Xliff1Style, element: XmlElement, 
         element.inherited("translate") == "no" or not is_wanted(languages, request) or _is_locked(element, style)
     )
     segments = _segments(document, style, element)
+    missing = _missing(document, segments, segmented, target)
+    placed = {mid for one in missing or () for mid in one.mids}
+    lost = {one.mid for one in segments if missing is not None and one.target is None} - placed
     units = [_file_unit(document, style, element, segment, is_locked) for segment in segments]
-    return TransUnit(document, style, element, segmented or source, target, languages, segments, units)
+    unplaced = [
+        unit
+        for unit, one in zip(units, segments, strict=True)
+        if one.mid in lost and unit.state is not UnitState.LOCKED
+    ]
+    units = [replace(unit, state=UnitState.LOCKED) if unit in unplaced else unit for unit in units]
+    anchor, missing = segmented or source, missing or []
+    return TransUnit(document, style, element, anchor, target, languages, segments, units, missing, len(unplaced))
+
+
+def _missing(
+    document: XmlDocument, segments: Sequence[Xliff1Segment], source: XmlElement | None, target: XmlElement | None
+) -> list[MissingSegments] | None:
+    """Return the segments that a target lacks, as far as their place is known; None for a target without any text."""
+    if not segments[0].mid or source is None or target is None or not fragment(document, target).strip():
+        return None
+    marks = {one.mid: one.source for one in segments if one.source is not None}
+    found = {one.mid: one.target for one in segments if one.target is not None}
+    return missing_segments(document, source, target, marks, found) if len(found) < len(marks) else []
+
+
+def unplaced_note(units: Iterable[object]) -> Iterator[str]:
+    """Yield a line about the segments whose place in the target is unknown, if there are any."""
+    found = [unit for unit in units if isinstance(unit, TransUnit) and unit.unplaced]
+    if found:
+        count = pluralise(sum(unit.unplaced for unit in found), "segment")
+        first = f"the first one in the unit in line {found[0].element.line}"
+        reason = "the target lacks its <mrk>, and has other tags or segments in its place"
+        yield f"{count} cannot be filled in, {first}: {reason}; add the <mrk> to the target"
 
 
 def _segments(document: XmlDocument, style: Xliff1Style, unit: XmlElement) -> list[Xliff1Segment]:
@@ -217,8 +267,7 @@ def _marked(element: XmlElement | None) -> list[XmlElement]:
     """Return the segments of an element: its `<mrk mtype="seg">`, without those inside each other."""
     found: list[XmlElement] = []
     for mark in () if element is None else element.iter():
-        is_segment = mark.name == "mrk" and mark.attributes.get("mtype") == "seg" and mark.attributes.get("mid")
-        if is_segment and (not found or mark.start >= found[-1].end):
+        if is_segment(mark) and mark.attributes.get("mid") and (not found or mark.start >= found[-1].end):
             found.append(mark)
     return found
 

@@ -8,12 +8,12 @@ function that makes it from an `OpenRequest`, and add the function to `FILES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from mtloop.core.errors import InputError
 from mtloop.core.types import Fields
@@ -88,10 +88,18 @@ class BilingualFile(Protocol):
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the file with these units filled in, by their index in `units`. Every other byte is as it was.
 
-        A unit that has a target gets the new one. Raise InputError for a locked unit, and for a text that the file
-        cannot hold.
+        A unit that has a target gets the new one. Raise InputError for a locked unit, and UnfillableTexts for texts
+        that the file cannot hold.
         """
         ...
+
+
+class UnfillableTexts(InputError):
+    """Texts that a file cannot hold. `reasons` says why, by the index of the unit; the first one is the message."""
+
+    def __init__(self, reasons: Mapping[int, str], path: Path) -> None:
+        super().__init__(next(iter(reasons.values())), path=path)
+        self.reasons = dict(reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +214,10 @@ class Edit(NamedTuple):
     new: bytes
 
 
+CheckText: TypeAlias = Callable[[str, FileUnit], object]
+"""Raises InputError if a file cannot hold a text for a unit."""
+
+
 def splice(content: bytes, edits: Iterable[Edit]) -> bytes:
     """Return the content with the edits made. Edits at the same place are made in their order; none may overlap.
 
@@ -221,13 +233,32 @@ def splice(content: bytes, edits: Iterable[Edit]) -> bytes:
     return b"".join([*pieces, content[end:]])
 
 
-def check_targets(file: BilingualFile, targets: Mapping[int, Filling]) -> None:
-    """Raise IndexError for an index without a unit, InputError for a locked unit and for a text that is not Unicode."""
+def check_targets(
+    file: BilingualFile, targets: Mapping[int, Filling], check: CheckText = lambda text, unit: None
+) -> None:
+    """Raise IndexError for an index without a unit, InputError for a locked unit, UnfillableTexts for wrong texts.
+
+    A text that is not Unicode is wrong, and one for which `check` raises InputError. Each text is looked at, so that
+    the wrong ones are known without filling in the file again and again.
+    """
+    reasons = {}
     for index, filling in targets.items():
         if not 0 <= index < len(file.units):
             raise IndexError(f"{file.path} has {len(file.units)} units, and none with index {index}")
         if file.units[index].state is UnitState.LOCKED:
             raise InputError(f"unit {file.units[index].id} is locked and cannot be filled in", path=file.path)
-        if found := SURROGATE.search(filling.text):
-            message = f"the text for unit {file.units[index].id} has half a character, U+{ord(found[0]):04X}; remove it"
-            raise InputError(message, path=file.path)
+        if reason := _refusal(filling.text, file.units[index], check):
+            reasons[index] = reason
+    if reasons:
+        raise UnfillableTexts(reasons, file.path)
+
+
+def _refusal(text: str, unit: FileUnit, check: CheckText) -> str:
+    """Return why a text cannot be filled in, "" if it can."""
+    if found := SURROGATE.search(text):
+        return f"the text for unit {unit.id} has half a character, U+{ord(found[0]):04X}; remove it"
+    try:
+        check(text, unit)
+    except InputError as error:
+        return str(error).removeprefix(f"{error.path}: ")
+    return ""

@@ -130,8 +130,12 @@ class PoCatalogue:
     def spliced(self, edits: Iterable[Edit]) -> bytes:
         """Return the file with the edits made. Raise InputError for a character that the charset does not have."""
         new = splice(self.utf8, edits)
+        return new if self.charset == "utf-8" else self.encoded(new.decode())
+
+    def encoded(self, text: str) -> bytes:
+        """Return a text in the charset of the file. Raise InputError for a character that the charset does not have."""
         try:
-            return new if self.charset == "utf-8" else new.decode().encode(self.charset)
+            return text.encode(self.charset)
         except UnicodeEncodeError as error:
             message = f"the charset {self.charset} of the file does not have {error.object[error.start]!r}"
             hint = f"convert the file first: msgconv --to-code=UTF-8 -o {self.path.name} {self.path.name}"

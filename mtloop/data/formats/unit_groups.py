@@ -48,14 +48,9 @@ class GroupedFile:
 
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the file with these units filled in. Their texts must be fragments of XML."""
-        check_targets(self, targets)
-        prepared = {index: self._prepared(filling) for index, filling in targets.items()}
+        check_targets(self, targets, lambda text, _: check_fragment(_prepared(text), self.path))
+        prepared = {index: replace(filling, text=_prepared(filling.text)) for index, filling in targets.items()}
         return self.document.spliced([*self._edits(prepared), *(self.additions if targets else ())])
-
-    def _prepared(self, filling: Filling) -> Filling:
-        text = without_cdata(filling.text.replace("\r\n", "\n")).replace("\r", "&#13;")
-        check_fragment(text, self.path)
-        return replace(filling, text=text)
 
     def _edits(self, targets: Mapping[int, Filling]) -> Iterator[Edit]:
         first = 0
@@ -64,6 +59,11 @@ class GroupedFile:
             if fillings := {index - first: targets[index] for index in own if index in targets}:
                 yield from group.edits(fillings)
             first = own.stop
+
+
+def _prepared(text: str) -> str:
+    """Return a text as it is written into the file."""
+    return without_cdata(text.replace("\r\n", "\n")).replace("\r", "&#13;")
 
 
 def with_unique_ids(units: Iterable[FileUnit]) -> Iterator[FileUnit]:
