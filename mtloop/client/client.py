@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from mtloop.client import responses
 from mtloop.client.failures import Refused, ResponseLost
-from mtloop.client.project_client import create_once, list_projects
+from mtloop.client.project_client import create_once, is_about, list_projects
 from mtloop.client.responses import ProjectInfo, RunState, SourceSentence, SubmissionResult, TaskInfo
 from mtloop.client.retry import Retry
 from mtloop.client.task_stream import Task
@@ -51,6 +51,7 @@ class Client:
         self._owns_http = isinstance(service, str)
         http = open_http(service, timeout) if isinstance(service, str) else service
         self._transport = Transport(http, key, retry or Retry())
+        self._rewarded: dict[str, str] = {}  # the last sentence of each run that got its reward
 
     def tasks(self) -> list[TaskInfo]:
         """Return the tasks that this key can access."""
@@ -60,7 +61,7 @@ class Client:
         """Return a task by name. Raise UnknownName, with the known names, if it does not exist."""
         try:
             path = f"/v1/tasks/{quote(name, safe='')}"
-            return responses.parse_task(self._transport.request("GET", path, is_answer=_has("name", name)))
+            return responses.parse_task(self._transport.request("GET", path, is_answer=is_about("name", name)))
         except Refused as refused:
             if refused.status == 404:
                 raise UnknownName("task", name, [task.name for task in self.tasks()]) from refused
@@ -86,7 +87,7 @@ class Client:
 
     def run(self, run: str) -> RunState:
         """Return the state of a run."""
-        return responses.parse_run_state(self._transport.request("GET", _run_path(run), is_answer=_has("run", run)))
+        return responses.parse_run_state(self._transport.request("GET", _run_path(run), is_answer=is_about("run", run)))
 
     def start(self, task: str, name: str = "") -> RunState:
         """Start a new run. If the response is lost, look for the new run in the list of runs before trying again."""
@@ -112,11 +113,12 @@ class Client:
 
     def next(self, run: str) -> SourceSentence | None:
         """Return the current sentence, the same one until it is translated; None at the end of the stream."""
+        last = self._rewarded.get(run)
         try:
-            path = f"{_run_path(run)}/next"
-            return responses.parse_sentence(
-                self._transport.request("GET", path, is_answer=lambda body: "source" in body)
+            response = self._transport.request(
+                "GET", f"{_run_path(run)}/next", is_answer=lambda body: "source" in body and body.get("id", "") != last
             )
+            return responses.parse_sentence(response)
         except Refused as refused:
             if refused.kind == "end-of-stream":
                 return None
@@ -126,7 +128,10 @@ class Client:
         """Submit a translation and return its reward. Submitting the same text again returns the same reward."""
         body = {"id": sentence, "translation": translation}
         path = f"{_run_path(run)}/translations"
-        return responses.parse_submission(self._transport.request("POST", path, body, is_answer=_has("id", sentence)))
+        response = self._transport.request("POST", path, body, is_answer=is_about("id", sentence))
+        result = responses.parse_submission(response)
+        self._rewarded[run] = sentence
+        return result
 
     def join(self, task: str, run: str | None = None, *, name: str = "") -> Task:
         """Resume `run`, or start a new run if it is None. The returned task is a stream and a judge."""
@@ -187,11 +192,6 @@ class Client:
 
 def _run_path(run: str) -> str:
     return f"/v1/runs/{quote(run, safe='')}"
-
-
-def _has(field: str, value: str) -> Callable[[Mapping[str, JSON]], bool]:
-    """Whether a response is about `value`. One without the field is no response of the service, which parsing finds."""
-    return lambda response: response.get(field, value) == value
 
 
 def _find_new_run(runs: list[RunState], before: set[str], name: str) -> RunState | None:

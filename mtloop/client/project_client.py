@@ -91,7 +91,7 @@ class Project:
     def learns_from(self) -> tuple[type[Feedback], ...]:
         """What the method of the project learns from. A method that does not say so gets post-edits."""
         if self._learns_from is None:
-            method = self._request("GET", f"/v1/methods/{quote(self.info().method, safe='')}")
+            method = self._transport.request("GET", f"/v1/methods/{quote(self.info().method, safe='')}")
             words = method.get("learns_from")
             kinds = [kind for kind in (PostEdit, Reward) if isinstance(words, list) and feedback_words(kind) in words]
             self._learns_from = (PostEdit,) if words is None else tuple(kinds)
@@ -304,7 +304,8 @@ class Project:
 
     def correction(self, number: int) -> ProjectCorrection:
         """Return one correction."""
-        return responses.parse_correction(self._of_project("GET", f"/corrections/{number:d}"))
+        is_answer = is_about("number", number)
+        return responses.parse_correction(self._of_project("GET", f"/corrections/{number:d}", is_answer=is_answer))
 
     def import_file(self, path: str | Path) -> ImportResult:
         """Add the pairs of a TMX, TSV or PO file to the corrections. They are learned in the background.
@@ -320,7 +321,8 @@ class Project:
 
     def job(self, name: str) -> ImportProgress:
         """Return how many corrections of an import are learned so far."""
-        return responses.parse_job(self._of_project("GET", f"/jobs/{quote(name, safe='')}"))
+        path = f"/jobs/{quote(name, safe='')}"
+        return responses.parse_job(self._of_project("GET", path, is_answer=is_about("job", name)))
 
     def wait(self, job: str | None, report: Callable[[ImportProgress], object] = lambda progress: None) -> None:
         """Wait until an import is learned. `report` is called with the progress. None: there is nothing to wait for."""
@@ -388,7 +390,7 @@ class Project:
 
     def info(self) -> ProjectInfo:
         """Return the languages, the model and the method of the project."""
-        return responses.parse_project(self._of_project("GET"))
+        return responses.parse_project(self._of_project("GET", is_answer=is_about("name", self.name)))
 
     def change(
         self,
@@ -402,7 +404,8 @@ class Project:
         given = {"method": method, "settings": settings, "review": review, "glossary": glossary}
         body: dict[str, JSON] = {name: value for name, value in given.items() if value is not None}  # type: ignore[misc]
         self._learns_from = None
-        return responses.parse_project(self._of_project("PATCH", body=body))
+        is_answer = is_about("name", self.name)
+        return responses.parse_project(self._of_project("PATCH", body=body, is_answer=is_answer))
 
     def glossary(self) -> dict[str, str]:
         """Return the terms that translations use, with their translations. `change` replaces them."""
@@ -487,14 +490,17 @@ class Project:
     def _number(self, method: str, path: str, body: Mapping[str, JSON] | None = None) -> int:
         return responses.get_number(self._of_project(method, path, body), "number")
 
-    def _of_project(self, method: str, path: str = "", body: Mapping[str, JSON] | None = None) -> dict[str, JSON]:
+    def _of_project(
+        self,
+        method: str,
+        path: str = "",
+        body: Mapping[str, JSON] | None = None,
+        is_answer: Callable[[Mapping[str, JSON]], bool] = lambda response: True,
+    ) -> dict[str, JSON]:
         try:
-            return self._request(method, self._path + path, body)
+            return self._transport.request(method, self._path + path, body, is_answer=is_answer)
         except Refused as refused:
             raise self._explained(refused) from refused
-
-    def _request(self, method: str, path: str, body: Mapping[str, JSON] | None = None) -> dict[str, JSON]:
-        return self._transport.request(method, path, body)
 
     def _explained(self, refused: Refused) -> Exception:
         """Return the error with the names of the projects there are, if this one does not exist."""
@@ -522,9 +528,16 @@ def create_once(transport: Transport, path: str, body: Mapping[str, JSON], name:
         found = [project for project in list_projects(transport) if project.name == name]
         return found[0] if found and not existed else None
 
-    return once(
-        transport, lambda: responses.parse_project(transport.request("POST", path, body, repeatable=False)), find
-    )
+    def execute() -> ProjectInfo:
+        response = transport.request("POST", path, body, repeatable=False, is_answer=is_about("name", name))
+        return responses.parse_project(response)
+
+    return once(transport, execute, find)
+
+
+def is_about(field: str, value: JSON) -> Callable[[Mapping[str, JSON]], bool]:
+    """Whether a response is about `value`. One without the field is no response of the service, which parsing finds."""
+    return lambda response: response.get(field, value) == value
 
 
 def once(transport: Transport, execute: Callable[[], T], find: Callable[[], T | None]) -> T:

@@ -244,6 +244,9 @@ def test_ratings(server: ServedProjects) -> None:
         assert project.learn(proposal, Reward(0.5)) == learned  # the same rating twice is one
         again = project.learn(proposal, Reward(0.25))
         assert again.rejected == "the proposal was rated before, or is too old"
+        project.undo(2)
+        assert project.learn(proposal, Reward(0.25)).rejected is None
+        assert project.info().state == 4
         foreign = project.learn(Proposal(Segment("1", SOURCE), TARGET), Reward(0.5))
         assert foreign.rejected == "this proposal cannot be rated; it does not come from this project"
         edited = project.learn(proposal, PostEdit(TARGET))
