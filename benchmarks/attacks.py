@@ -599,16 +599,21 @@ def signed_in(server: Server) -> Connection:
 
 
 def held_lock(server: Server, sizes: Sizes) -> str:
-    """Hold the lock of the database while /readyz is asked."""
+    """Hold the lock of the database while /readyz is asked and a run is started. Others need no lock."""
     holder = sqlite3.connect(server.database, timeout=30, isolation_level=None)
+    requests = {"/readyz": ("GET", "/readyz"), "a new run": ("POST", "/v1/tasks/one/runs", {})}
+    found = []
     try:
         holder.execute("BEGIN IMMEDIATE")
-        start = time.perf_counter()
-        status, _ = server.connect("", timeout=60).request("GET", "/readyz")
-        seconds = time.perf_counter() - start
+        time.sleep(1.1)  # a check from before counts for a second
+        with Bystander(server) as other:
+            for name, request in requests.items():
+                start = time.perf_counter()
+                status, _ = server.connect(timeout=60).request(*request)  # type: ignore[arg-type]
+                found.append(f"{name}: {status} after {time.perf_counter() - start:.1f} s")
     finally:
         holder.close()
-    return f"/readyz: {status} after {seconds:.1f} s"
+    return ", ".join([*found, other.longest])
 
 
 def read_only(server: Server, sizes: Sizes) -> str:
@@ -872,10 +877,8 @@ def huge_dictionary() -> bytes:
 
 
 def damaged_models(server: Server, sizes: Sizes) -> str:
-    """Convert .bin files with a few changed bytes."""
+    """Convert .bin files with a few changed bytes, and whole ones with keys and tensors that no model has."""
     import torch
-
-    from mtloop.nmt.engine.convert import convert
 
     tensors = {f"model.layers.{number}.weight": torch.full((8, 8), float(number)) for number in range(40)}
     random = Random(1)
@@ -886,14 +889,40 @@ def damaged_models(server: Server, sizes: Sizes) -> str:
             changed = bytearray(content)
             for _ in range(random.randint(1, 4)):
                 changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
-            (folder / "model.bin").write_bytes(changed)
-            convert(folder, folder / "out")
+            convert_content(bytes(changed), folder)
 
-        saved = [io.BytesIO(), io.BytesIO()]
-        for is_archive, file in enumerate(saved):
-            torch.save(tensors, file, _use_new_zipfile_serialization=bool(is_archive))
-        files = [file.getvalue() for file in saved for _ in range(sizes.mutations)]
-        return tracebacks(lambda content=content: attempt(content) for content in files)  # type: ignore[misc]
+        files = [content for content in saved_by_torch(tensors) for _ in range(sizes.mutations)]
+        found = tracebacks(lambda content=content: attempt(content) for content in files)  # type: ignore[misc]
+        odd = [content for one in odd_models(tensors) for content in saved_by_torch(one)]
+        whole = tracebacks(lambda content=content: convert_content(content, folder) for content in odd)  # type: ignore[misc]
+        return f"{found}, of odd models {whole}"
+
+
+def convert_content(content: bytes, folder: Path) -> None:
+    """Convert a model with this file."""
+    from mtloop.nmt.engine.convert import convert
+
+    (folder / "model.bin").write_bytes(content)
+    convert(folder, folder / "out")
+
+
+def saved_by_torch(model: object) -> list[bytes]:
+    """Return the files of a model in both formats of torch."""
+    import torch
+
+    files = [io.BytesIO(), io.BytesIO()]
+    for is_archive, file in enumerate(files):
+        torch.save(model, file, _use_new_zipfile_serialization=bool(is_archive))
+    return [file.getvalue() for file in files]
+
+
+def odd_models(tensors: dict[str, Any]) -> list[Any]:
+    """Return models with sparse tensors, those whose step is 0, keys that are no text, and no tensors."""
+    import torch
+
+    first, *_ = tensors
+    sparse, repeated = torch.eye(8).to_sparse(), torch.ones(1).expand(1 << 20)
+    return [*({**tensors, first: one} for one in (sparse, repeated, "text", None)), {1: torch.eye(8)}, [1], 1]
 
 
 @dataclass(frozen=True)
@@ -948,7 +977,7 @@ ATTACKS = [
     Attack("TMX", "a TMX unit of {sizes.variants:,} variants, packed", "16 KB: 7 s", packed_tmx),
     Attack("unknown", "a TMX of {sizes.unknown_elements:,} unknown elements", "4,000 MB", unknown_elements),
     Attack("lines", "small hostile files: tracebacks", "4 of 8", small_files),
-    Attack("bin", "damaged .bin files: tracebacks", "488 of 1500", damaged_models),
+    Attack("bin", "damaged and odd .bin files: tracebacks", "488 of 1500", damaged_models),
     Attack("names", "run names with invisible characters", "4 of 4 accepted", run_names),
     Attack("slash", "the trailing slash and a forged host", "the host is echoed", echoed_host),
     Attack("metrics", "anonymous /metrics", "answer 200, shows tasks", open_metrics),

@@ -13,6 +13,7 @@ import signal
 from typing import BinaryIO, NamedTuple
 
 from mtloop.judges.rewards import corpus_bleu_statistics, sentence_reward
+from mtloop.metrics.text_caches import forget_texts
 
 
 class ScoringJob(NamedTuple):
@@ -33,11 +34,14 @@ class ScoredText(NamedTuple):
 
 
 def score_text(job: ScoringJob) -> ScoredText:
-    """Score a translation in this process."""
-    score = float(sentence_reward(job.reward, job.language)(job.translation, job.reference))
-    if not job.with_statistics:
-        return ScoredText(score)
-    return ScoredText(score, corpus_bleu_statistics(job.translation, job.reference, job.language))
+    """Score a translation in this process. It forgets the texts: others have the same work and memory after them."""
+    try:
+        score = float(sentence_reward(job.reward, job.language)(job.translation, job.reference))
+        if not job.with_statistics:
+            return ScoredText(score)
+        return ScoredText(score, corpus_bleu_statistics(job.translation, job.reference, job.language))
+    finally:
+        forget_texts()
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from mtloop.core.types import Step
 from mtloop.metrics.base import Array, Ratio, references
 from mtloop.metrics.curves import BlockWords
 from mtloop.metrics.quality import TER
+from mtloop.metrics.text_caches import forget_texts
 from mtloop.text.tokenisers import Tokeniser
 
 MAX_CHANGED_WORDS = 2
@@ -73,8 +74,9 @@ def _neighbours(sources: tuple[str, ...], max_changed: int, tokeniser: Tokeniser
 
 
 def forget_neighbours() -> None:
-    """Forget the sources that were compared last: they were deleted."""
+    """Forget the sources that were compared last, and the texts that were cut into words: they were deleted."""
     _neighbours.cache_clear()
+    forget_texts()
 
 
 class _SourceIndex:

@@ -233,6 +233,11 @@ def _beam(hyp_length: int, ref_length: int) -> tuple[int, ...]:
     return columns, *(columns & ((1 << centre + width) - (1 << max(0, centre - width))) for centre in centres)
 
 
+def forget_beams() -> None:
+    """Forget the beams of the lengths that came last: the next score is not faster for them."""
+    _beam.cache_clear()
+
+
 def _trace_back(rows: list[_Row], equal_words: list[int], width: int) -> _Alignment:
     """Return the alignment, read backwards from the last cell; prefers match, substitution, deletion, insertion."""
     insertion_points = [0] * (width + 1)

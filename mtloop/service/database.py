@@ -32,9 +32,9 @@ from mtloop.service.database_file import check_free_space, prepare_file
 MIGRATIONS = Path(__file__).parent / "migrations"
 MAX_NAMES_SHOWN = 50
 LOCK_SECONDS = 5  # to wait for a lock, a free connection or a new connection
-# PostgreSQL: connection lost, read-only, two transactions in each other's way, out of resources, lock not available,
-# shutting down or starting
-_OUTAGE_CODES = ("08", "25006", "40001", "40P01", "53", "55P03", "57P")
+# PostgreSQL: connection lost, read-only, two transactions in each other's way, a right taken away, out of resources,
+# lock not available, shutting down or starting, damaged
+_OUTAGE_CODES = ("08", "25006", "40001", "40P01", "42501", "53", "55P03", "57P", "XX001", "XX002")
 _DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 EMPTYING_SECONDS = 1
 _MIGRATION_LOCK = 2017  # PostgreSQL's advisory lock: one process at a time migrates
@@ -159,7 +159,7 @@ def is_outage(error: Exception) -> bool:
     """Whether an error means that the database is unavailable, rather than that a query was wrong."""
     if isinstance(error, sa.exc.DBAPIError):
         known = error.connection_invalidated or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
-        return known or str(getattr(error.orig, "sqlstate", "")).startswith(_OUTAGE_CODES)
+        return known or _is_damaged(error) or str(getattr(error.orig, "sqlstate", "")).startswith(_OUTAGE_CODES)
     return isinstance(error, OSError | sa.exc.TimeoutError)
 
 
@@ -169,9 +169,14 @@ def damage_explained() -> Iterator[None]:
     try:
         yield
     except sa.exc.DatabaseError as error:
-        if not getattr(error.orig, "sqlite_errorname", "").startswith(_DAMAGED):
+        if not _is_damaged(error):
             raise
         raise InputError(f"the database cannot be read: {error.orig}; restore it from a copy") from error
+
+
+def _is_damaged(error: sa.exc.DBAPIError) -> bool:
+    """Whether the file is not an SQLite database, or a damaged one."""
+    return str(getattr(error.orig, "sqlite_errorname", "")).startswith(_DAMAGED)
 
 
 def outage_reason(error: Exception) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from mtloop.service.database import Database, is_outage, outage_reason
+from mtloop.service.database import Database, outage_reason
 from mtloop.service.telemetry import LOGGER
 
 VALID_SECONDS = 1.0  # how long a check counts
@@ -41,9 +41,7 @@ class Readiness:
         """Why the service is not ready. Empty: it is."""
         try:
             return "" if await self._database.ready() else "the database has the schema of another version"
-        except Exception as error:
-            if not is_outage(error):
-                raise
+        except Exception as error:  # whatever it is, the database was not written
             return outage_reason(error)
         finally:
             self._finished = self._clock()

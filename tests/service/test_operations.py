@@ -54,10 +54,13 @@ def test_an_unavailable_database_gives_503(lite: TaskServer, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("code", "unavailable"),
-    [("40P01", True), ("40001", True), ("57P01", True), ("55P03", True), ("23503", False), ("42601", False)],
+    [
+        *((code, True) for code in ("40P01", "40001", "57P01", "55P03", "42501", "XX001", "XX002")),
+        *((code, False) for code in ("23503", "42601", "XX000")),
+    ],
 )
 def test_which_errors_of_postgresql_are_tried_again(code: str, unavailable: bool) -> None:
-    """Deadlocks and serialisation failures are none of the client's fault: 503, and the request is repeated."""
+    """Deadlocks, serialisation failures and lost rights are none of the client's fault: 503, and it asks again."""
 
     class DriverError(Exception):
         sqlstate = code

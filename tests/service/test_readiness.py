@@ -9,12 +9,14 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 from helpers.mounts import in_mount_namespace, needs_mounts
-from helpers.postgres import both_databases
+from helpers.postgres import USER, both_databases
 from helpers.shared_task import TaskServer, pending, start, submit
+from starlette.testclient import TestClient
 
 from mtloop.service import Settings, database, readiness
 from mtloop.service.database import Database
@@ -111,6 +113,74 @@ def test_a_read_only_postgresql_gives_503_and_is_not_ready(task_server: TaskServ
         assert client.get("/", headers={"x-api-key": ""}).status_code == 200  # reading works
     reasons = [json.loads(line).get("reason", "") for line in log_lines]
     assert sum(reason.startswith("25006: cannot execute") for reason in reasons) == 2, reasons
+
+
+@pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
+def test_a_role_that_may_not_write_gives_503_until_it_may(task_server: TaskServer, log_lines: list[str]) -> None:
+    task_server.task()
+    key, role = task_server.participant(), f"reader_{uuid4().hex}"
+
+    def execute(*statements: str) -> None:
+        async def work(storage: Storage) -> None:
+            async with storage.database.writing() as connection:
+                for statement in statements:
+                    await connection.exec_driver_sql(statement)
+
+        task_server.with_storage(work)
+
+    execute(f"CREATE ROLE {role} LOGIN", f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+    url = task_server.settings.database.replace(f"//{USER}@", f"//{role}@")
+    reader = TaskServer(Settings(database=url), task_server.folder)
+    with reader.serve(key) as client:
+        for path in ("/readyz", "/v1/tasks"):
+            assert client.get(path).status_code == 503
+        assert client.get("/", headers={"x-api-key": ""}).status_code == 200  # reading works
+        execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
+        assert client.get("/v1/tasks").status_code == 200
+    reasons = [json.loads(line).get("reason", "") for line in log_lines]
+    assert sum(reason.startswith("42501: permission denied for table") for reason in reasons) == 2, reasons
+
+
+@pytest.mark.parametrize(("kept", "reason"), [(0, "SQLITE_NOTADB"), (4096, "SQLITE_CORRUPT")])
+def test_a_damaged_sqlite_file_gives_503_until_it_is_restored(
+    lite: TaskServer, impatient: None, log_lines: list[str], kept: int, reason: str
+) -> None:
+    """The file is damaged while the service runs: all of it, or all but its first page."""
+    lite.task()
+    file = lite.settings.folder / "mtloop.db"
+    with lite.serve(lite.participant()) as client:
+        assert client.get("/readyz").status_code == 200
+        forget_pages(client)
+        content = file.read_bytes()
+        with file.open("r+b") as damaged:
+            damaged.seek(kept)
+            damaged.write(b"\xff" * (len(content) - kept))
+        for path in ("/readyz", "/v1/tasks"):
+            assert client.get(path).status_code == 503
+        forget_pages(client)
+        file.write_bytes(content)
+        for path in ("/readyz", "/v1/tasks"):
+            assert client.get(path).status_code == 200
+    reasons = [json.loads(line).get("reason", "") for line in log_lines]
+    assert sum(one.startswith(reason) for one in reasons) == 2, reasons
+
+
+def forget_pages(client: TestClient) -> None:
+    """Close all connections to the database: they hold pages of the file in memory."""
+    database = client.app.state.service.storage.database  # type: ignore[attr-defined]
+    assert client.portal is not None
+    client.portal.call(database.close)
+
+
+def test_any_error_of_a_check_means_not_ready(
+    lite: TaskServer, monkeypatch: pytest.MonkeyPatch, log_lines: list[str]
+) -> None:
+    async def fail(self: Database) -> bool:
+        raise sa.exc.ProgrammingError("UPDATE readiness", None, Exception("no such column: checked"))
+
+    monkeypatch.setattr(Database, "ready", fail)
+    assert not lite.with_storage(lambda storage: Readiness(storage.database).ready())
+    assert json.loads(log_lines[-1])["reason"] == "Exception: no such column: checked"
 
 
 def test_a_read_only_sqlite_file_is_not_ready(lite: TaskServer, log_lines: list[str]) -> None:

@@ -125,7 +125,10 @@ class CheckpointSums:
 
 @dataclass(frozen=True)
 class Entry:
-    """A run with its owner and progress, for leaderboards and organisers."""
+    """A run with its owner and progress, for leaderboards and organisers.
+
+    `checkpoints`: those of the first and the last complete block, on leaderboards.
+    """
 
     run: Run
     participant: str

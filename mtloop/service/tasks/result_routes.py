@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -93,9 +94,8 @@ async def show_curves(
 
 def row_json(row: LeaderboardRow) -> dict[str, Any]:
     """A row of the public leaderboard. The run's id is left out: only its owner may see it."""
-    body = asdict(row)
-    del body["run"]
-    return {"pass" if name == "pass_number" else name: value for name, value in body.items()}
+    shown = {name: value for name, value in vars(row).items() if name != "run"}
+    return {"pass" if name == "pass_number" else name: value for name, value in shown.items()}
 
 
 async def leaderboard_rows(
@@ -103,7 +103,8 @@ async def leaderboard_rows(
 ) -> tuple[list[LeaderboardRow], int | None]:
     """Rows of the leaderboard after the first `after`, and the number of rows before the next ones (None: no more)."""
     entries = await here.storage.tasks.entries(task, after, limit + 1)
-    return leaderboard(task, entries[:limit], after), after + limit if len(entries) > limit else None
+    rows = await asyncio.to_thread(leaderboard, task, entries[:limit], after)  # a thousand rows take long
+    return rows, after + limit if len(entries) > limit else None
 
 
 async def curves(

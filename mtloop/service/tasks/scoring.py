@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -30,6 +31,7 @@ from mtloop.service.telemetry import LOGGER
 # The search of TER grows faster than the text, and the metrics of plugins may take any time.
 MAX_CHARACTERS_HERE = {name: 200 if name == "ter" else 600 for name in reward_names()}
 MAX_WAITING = 64  # long texts that wait for their score
+MAX_WAITING_EACH = 16  # of one participant: more than the runs that a mock task allows by default
 ATTEMPTS = 3  # the process may be killed before a job and during it
 JOB_SECONDS = 20.0  # from the job to its answer, with the start of the process and of the metric
 SECONDS_TO_END = 2.0  # before the process is killed
@@ -57,25 +59,34 @@ class Turns:
 class Scoring:
     """Scores translations. Each worker process of the service has one."""
 
-    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(self, max_waiting: int = MAX_WAITING, max_waiting_each: int = MAX_WAITING_EACH) -> None:
         self._process, self._turns = ChildProcess(), Turns()
-        self._waiting, self._max_waiting = 0, max_waiting
+        self._waiting: Counter[int] = Counter()  # by participant
+        self._max_waiting, self._max_waiting_each = max_waiting, max_waiting_each
 
     async def score(self, job: ScoringJob, participant_id: int) -> ScoredText:
-        """Score a translation. Raise the problem 503 if too many long texts wait already."""
+        """Score a translation. Raise the problem 503 if too many long texts wait already, of all or of this one."""
         if is_short(job):
             return score_text(job)
-        if self._waiting >= self._max_waiting:
-            raise ProblemError(SCORING_BUSY)
-        self._waiting += 1
-        try:
+        with self._place(participant_id):
             async with self._turns.of(participant_id):  # one participant with many runs must not keep others waiting
                 return await self._process.score(job)
-        finally:
-            self._waiting -= 1
 
     async def close(self) -> None:
         await self._process.close()
+
+    @contextmanager
+    def _place(self, participant_id: int) -> Iterator[None]:
+        """A place among those that wait. One participant with many runs must not take all of them."""
+        if self._waiting.total() >= self._max_waiting or self._waiting[participant_id] >= self._max_waiting_each:
+            raise ProblemError(SCORING_BUSY)
+        self._waiting[participant_id] += 1
+        try:
+            yield
+        finally:
+            self._waiting[participant_id] -= 1
+            if not self._waiting[participant_id]:
+                del self._waiting[participant_id]
 
 
 def is_short(job: ScoringJob) -> bool:

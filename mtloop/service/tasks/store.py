@@ -300,7 +300,7 @@ class TaskStore:
             .limit(limit)
         )
         rows = [(Run(*row[:6]), row[6], RunProgress(*row[7:])) for row in await self._database.rows(query)]
-        blocks = await self._blocks_of([(run.id, progress.pass_number) for run, _, progress in rows])
+        blocks = await self._ends_of_blocks(task, [(run.id, progress.pass_number) for run, _, progress in rows])
         return [
             Entry(run, name, progress, tuple(blocks.get((run.id, progress.pass_number), ())))
             for run, name, progress in rows
@@ -320,12 +320,15 @@ class TaskStore:
         rows = await self._database.rows(query)
         return [(Entry(Run(*row[:6]), row[6], RunProgress(*row[7:13])), row.task) for row in rows]
 
-    async def _blocks_of(self, shown: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[CheckpointSums]]:
-        """The checkpoints of passes, by run id and pass number."""
+    async def _ends_of_blocks(
+        self, task: SharedTask, shown: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], list[CheckpointSums]]:
+        """The checkpoints of the first and the last complete block of passes, by run id and pass number."""
         query = sa.select(checkpoints).where(
             in_list(checkpoints.c.run_id),
             in_list(checkpoints.c.pass_number, "numbers"),
-            checkpoints.c.block > OUTSIDE,
+            _is_complete(task, checkpoints),
+            sa.or_(checkpoints.c.block == 0, checkpoints.c.block == _last_complete_block(task)),
         )
         lists = {"ids": [run for run, _ in shown], "numbers": sorted({number for _, number in shown})}
         found: dict[tuple[int, int], list[CheckpointSums]] = {one: [] for one in shown}
@@ -499,6 +502,17 @@ def _of(run: Run, query: Any, table: sa.Table, numbers: Sequence[int] | None = N
 def _entries_query() -> Any:
     columns = sa.select(*_RUN, participants.c.name.label("participant"), *_PASS)
     return columns.join(participants, participants.c.id == runs.c.participant_id)
+
+
+def _last_complete_block(task: SharedTask) -> Any:
+    """The last complete occurrence of the held-out block in the pass of a checkpoint."""
+    other = checkpoints.alias()
+    same_pass = sa.and_(other.c.run_id == checkpoints.c.run_id, other.c.pass_number == checkpoints.c.pass_number)
+    return sa.select(sa.func.max(other.c.block)).where(same_pass, _is_complete(task, other)).scalar_subquery()
+
+
+def _is_complete(task: SharedTask, table: Any) -> Any:
+    return sa.and_(table.c.block > OUTSIDE, table.c["count"] == task.held_out)
 
 
 def _at(run_id: int, at: PassPosition) -> dict[str, int]:

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from helpers.shared_task import SOURCES, TRANSLATIONS, TaskServer, pending, start, submit, translate_all
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 from starlette.testclient import TestClient
 
 from mtloop.judges import rewards
 from mtloop.metrics.quality import BLEU, RewardBLEU
+from mtloop.metrics.text_caches import forget_texts
 
 HELD_OUT = set(SOURCES[17:])
 
 
 @pytest.fixture
 def scored(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
-    """How often this process computed a reward, and the statistics of corpus BLEU."""
+    """How often this process computed a reward, and the statistics of corpus BLEU, and cut a text into words.
+
+    A text that sacreBLEU remembers is not cut again.
+    """
     found: Counter[str] = Counter()
-    sentence, rows = RewardBLEU.sentence, BLEU.rows
+    sentence, rows, tokenise = RewardBLEU.sentence, BLEU.rows, TokenizerRegexp.__call__.__wrapped__
 
     def count_sentence(self: RewardBLEU, text: str, reference: str) -> float:
         found["reward"] += 1
@@ -32,6 +38,13 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         found["statistics"] += 1
         return rows(self, steps)
 
+    @lru_cache(maxsize=2**16)
+    def count_text(self: TokenizerRegexp, text: str) -> str:
+        found["tokenised"] += 1
+        return str(tokenise(self, text))
+
+    forget_texts()
+    monkeypatch.setattr(TokenizerRegexp, "__call__", count_text)
     monkeypatch.setattr(RewardBLEU, "sentence", count_sentence)
     monkeypatch.setattr(BLEU, "rows", count_rows)
     rewards.sentence_reward.cache_clear()  # it holds the method that was patched
@@ -79,16 +92,17 @@ def test_a_repeated_translation_is_not_scored_again(lite: TaskServer, scored: Co
         first = pending(client, run)["id"]
         answers = {submit(client, run, first, TRANSLATIONS[0]).text for _ in range(4)}
     assert len(answers) == 1
-    assert scored == {"reward": 1, "statistics": 1}
+    assert scored == {"reward": 1, "statistics": 1, "tokenised": 4}
 
 
+@pytest.mark.parametrize("reward", ["wmt17", "bleu"])
 @pytest.mark.parametrize("warm", [False, True])
-def test_every_sentence_costs_the_same_work(lite: TaskServer, scored: Counter[str], warm: bool) -> None:
-    """The scorer is called as often and the database gets the same statements, held out or not.
+def test_every_sentence_costs_the_same_work(lite: TaskServer, scored: Counter[str], warm: bool, reward: str) -> None:
+    """The scorer is called as often, cuts as many texts into words, and the database gets the same statements.
 
-    Also in the first pass, when no sentence is in the cache, and when a block comes again.
+    So it is held out or not, also in the first pass, when no sentence is in the cache, and when a block comes again.
     """
-    lite.task(held_out=3, blocks=3)
+    lite.task(held_out=3, blocks=3, reward=reward)
     work: dict[bool, list[tuple[Any, ...]]] = {True: [], False: []}
     with lite.serve(lite.participant()) as client:
         run = start(client)
@@ -107,6 +121,7 @@ def test_every_sentence_costs_the_same_work(lite: TaskServer, scored: Counter[st
     assert auc([len(one) for one in work[True]], [len(one) for one in work[False]]) == 0.5
     assert len({*work[True], *work[False]}) == 1
     assert any("FROM sentences" in text for text in map(str, work[False][0])) != warm
+    assert ("tokenised", 4) in work[False][0]
 
 
 def auc(held_out: list[int], others: list[int]) -> float:

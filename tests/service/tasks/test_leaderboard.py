@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import math
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.postgres import both_databases
 from helpers.recompute import check_run
-from helpers.shared_task import REFERENCES, SOURCES, TRANSLATIONS, TaskServer, start, translate_all
+from helpers.shared_task import (
+    REFERENCES,
+    SOURCES,
+    TRANSLATIONS,
+    TaskServer,
+    pending,
+    start,
+    submit,
+    translate_all,
+)
 
 from mtloop.core.errors import InputError
 from mtloop.core.trace import Trace
 from mtloop.data.stream_layout import StreamLayout
 from mtloop.metrics.quality import BLEU, RewardBLEU
 from mtloop.metrics.regret import MeanReward, relative_reward
+from mtloop.service.storage import Storage
+from mtloop.service.tasks import result_routes
 from mtloop.service.tasks.export import write_trace
+from mtloop.service.tasks.leaderboard import LeaderboardRow, leaderboard
 from mtloop.service.tasks.publication import is_curve_point
 
 ORACLE = [reference.replace("geheimen ", "") for reference in REFERENCES]
@@ -93,6 +106,54 @@ def test_checkpoints_equal_the_metrics(lite: TaskServer) -> None:
         relative = relative_reward(metric, metric.rows(steps), blocks)
         scores = [point[name] for point in found["held_out"]]
         assert [score - scores[0] for score in scores] == pytest.approx(list(relative), abs=1.01 * rounded)
+
+
+@both_databases
+def test_a_row_has_the_first_and_the_last_complete_block(task_server: TaskServer) -> None:
+    """No other block is read. One run is stopped in its fourth block, another one before any is complete."""
+    task_server.task("dev", "dev", held_out=2, blocks=5)
+    starts = list(StreamLayout(20, 2, 5).block_starts())
+    with task_server.serve(task_server.participant()) as client:
+        run, other = start(client, "dev", name="long"), start(client, "dev", name="short")
+        sentence: dict[str, str] = pending(client, run)
+        for position in range(starts[3] + 1):
+            texts = SAID if position < starts[2] else dict(zip(SOURCES, REFERENCES, strict=True))
+            sentence = submit(client, run, sentence["id"], texts[sentence["source"]]).json()["next"]
+        submit(client, other, pending(client, other)["id"], "x")
+        task_server.with_storage(lambda storage: storage.tasks.change_task("dev", stopped=True))
+        long, short = client.get("/v1/tasks/dev/leaderboard").json()["rows"]
+        (found,) = client.get(f"/v1/runs/{run}/curves").json()["passes"]
+    first, _, last = found["held_out"]
+    for name in ("bleu", "sentence_score"):
+        assert (long[name], short[name]) == (last[name], None)
+        assert long[f"relative_{name}"] == pytest.approx(last[name] - first[name]) != 0
+
+    async def blocks(storage: Storage) -> list[list[int]]:
+        task = await storage.tasks.task("dev")
+        assert task is not None
+        return [[one.block for one in entry.checkpoints] for entry in await storage.tasks.entries(task)]
+
+    assert task_server.with_storage(blocks) == [[0, 2], []]
+
+
+def test_a_leaderboard_is_computed_outside_the_event_loop(lite: TaskServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others do not wait for the scores of a thousand rows: neither in the API nor on the page."""
+    dev(lite)
+    threads: list[int] = []
+
+    def note(*arguments: Any) -> list[LeaderboardRow]:
+        threads.append(threading.get_ident())
+        return leaderboard(*arguments)
+
+    monkeypatch.setattr(result_routes, "leaderboard", note)
+    with lite.serve(lite.participant()) as client:
+        start(client, "dev")
+        for path in ("/v1/tasks/dev/leaderboard", "/tasks/dev"):
+            assert client.get(path).status_code == 200
+        assert client.portal is not None
+        of_loop = client.portal.call(threading.get_ident)
+    assert len(threads) == 2
+    assert of_loop not in threads
 
 
 @both_databases

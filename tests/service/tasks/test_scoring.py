@@ -178,6 +178,23 @@ def test_too_many_long_texts_are_refused_with_a_time_to_wait() -> None:
     with_scoring(work, max_waiting=2)
 
 
+def test_one_participant_does_not_take_all_places() -> None:
+    async def work(found: Scoring) -> None:
+        assert scoring.MAX_WAITING_EACH * 4 == scoring.MAX_WAITING
+        mine = [asyncio.create_task(found.score(job(DOTS), 1)) for _ in range(scoring.MAX_WAITING)]
+        await asyncio.sleep(0)
+        other = asyncio.create_task(found.score(job(DOTS), 2))
+        assert (await other).score >= 0
+        scores = await asyncio.gather(*mine, return_exceptions=True)
+        refused = [one for one in scores if isinstance(one, ProblemError)]
+        assert len(refused) == scoring.MAX_WAITING - scoring.MAX_WAITING_EACH
+        assert {one.problem for one in refused} == {SCORING_BUSY}
+        assert (await found.score(job(DOTS), 1)).score >= 0
+        assert not found._waiting
+
+    with_scoring(work)
+
+
 def test_an_error_of_a_metric_is_not_the_end_of_the_process() -> None:
     async def work(found: Scoring) -> None:
         with pytest.raises(RuntimeError, match="scoring failed: UnknownName"):
