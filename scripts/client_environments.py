@@ -9,9 +9,11 @@ Some of these packages replace or pin our dependencies, so they must not be inst
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 WEBLATE = """
@@ -97,12 +99,22 @@ def _python(least: int) -> str | None:
     """The command of a Python of at least this minor version: ours, or another one of this machine."""
     if sys.version_info.minor >= least:
         return sys.executable
-    commands = (f"python3.{minor}" for minor in range(least, LAST_PYTHON))
-    return next((one for one in commands if shutil.which(one) and _runs(one)), None)
+    return next((one for one in _pythons(least) if _runs(one, least)), None)
 
 
-def _runs(command: str) -> bool:
-    return subprocess.run([command, "-c", "import venv, ensurepip"], capture_output=True).returncode == 0
+def _pythons(least: int) -> Iterator[str]:
+    """Commands that may be a Python of at least this minor version. One of pyenv on the path may not run."""
+    minors = range(least, LAST_PYTHON)
+    yield from filter(None, (shutil.which(f"python3.{minor}") for minor in minors))
+    versions = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    for minor in minors:
+        yield from map(str, sorted(versions.glob(f"3.{minor}*/bin/python3.{minor}")))
+
+
+def _runs(command: str, least: int) -> bool:
+    """Whether a command is a Python of at least this minor version that can make environments."""
+    check = f"import ensurepip, sys, venv; sys.exit(sys.version_info < (3, {least}))"
+    return subprocess.run([command, "-c", check], capture_output=True).returncode == 0
 
 
 def _calls(packages: list[str]) -> list[list[str]]:

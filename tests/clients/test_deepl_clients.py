@@ -42,6 +42,7 @@ found["one"] = [one.text, one.detected_source_lang, one.billed_characters]
 found["many"] = text(source, other)
 found["thousand"] = len(text("Open.", *[" "] * 999))
 found["tags"] = text('Open <x id="7"></x> &amp; <k>Save as</k> now.', tag_handling="xml", ignore_tags=["x", "k"])
+found["placeholders"] = text("Send %s files to {name}.", source_lang="EN")
 found["options"] = text(other, split_sentences="0", preserve_formatting=True, context="c", formality="prefer_more")
 found["sources"] = [one.code for one in client.get_source_languages()]
 found["targets"] = [[one.code, one.supports_formality] for one in client.get_target_languages()]
@@ -106,6 +107,7 @@ const refused = async (work) => { try { await work(); return null; } catch (erro
   found.many = await texts([source, other]);
   found.tags = await texts(['Open <x id="7"></x> &amp; <k>Save as</k> now.'],
     { tagHandling: 'xml', ignoreTags: ['x', 'k'], splitSentences: 'off', preserveFormatting: true });
+  found.placeholders = await texts(['Send %s files to {name}.']);
   found.sources = (await client.getSourceLanguages()).map((one) => one.code);
   found.targets = (await client.getTargetLanguages()).map((one) => one.code);
   found.usage = (await client.getUsage()).anyLimitReached();
@@ -184,6 +186,7 @@ def check_common(found: dict[str, Any], files: Path) -> None:
     assert found["many"][0] == found["one"][0]
     assert '<x id="7"></x>' in found["tags"][0]
     assert "<k>Save as</k>" in found["tags"][0]
+    assert [found["placeholders"][0].count(part) for part in ("%s", "{name}")] == [1, 1]
     assert "Bereich" in found["with_glossary"][0]
     assert found["glossary"] == ["ui", 1, {"pane": "Bereich"}]
     assert found["merged"] == {"pane": "Bereich", "tab": "Register"}

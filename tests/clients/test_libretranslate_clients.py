@@ -165,18 +165,35 @@ def test_a_suggestion_reaches_every_client(served: ServedProjects) -> None:
     after = translations(served, [source, unrelated])
     assert after == [target, before[1]]  # type: ignore[index]
     assert set(through_every_api(served, "manual", source).values()) == {target}
-    node = run_client("libretranslate-node", NODE, f"{served.url}/libretranslate", served.key, json.dumps([source]))
-    assert node["many"] == [target]
+    asked = json.dumps([source, unrelated])
+    node = run_client("libretranslate-node", NODE, f"{served.url}/libretranslate", served.key, asked)
+    assert node["many"] == after
     for name, script in PYTHON_CLIENTS.items():
-        assert run_client(name, script, served.url, served.key, json.dumps([source]), "")["many"] == [target]
+        assert run_client(name, script, served.url, served.key, asked, "")["many"] == after, name
 
 
-def test_requests_as_omegat_and_dialect_send_them(served: ServedProjects) -> None:
+def test_requests_as_omegat_sends_them(served: ServedProjects) -> None:
     expected = translations(served, TEXTS[:1])
     omegat = {"q": TEXTS[0], "source": "EN", "target": "DE", "format": "text"}
     answer = httpx2.post(f"{served.url}/libretranslate/key/{served.key}/translate", json=omegat, timeout=60)
     assert [answer.json()["translatedText"]] == expected
-    assert httpx2.get(f"{served.url}/spec").json()["info"]["title"] == "LibreTranslate"
-    assert httpx2.get(f"{served.url}/frontend/settings").json()["suggestions"]
-    wrong = {"q": "hello", "source": "en", "target": "de", "api_key": "wrong"}
-    assert httpx2.post(f"{served.url}/translate", json=wrong).json() == {"error": "Invalid API key"}
+
+
+def test_requests_as_dialect_sends_them(served: ServedProjects) -> None:
+    """It asks for the languages without a key. It checks a key with a form, and sends suggestions as a form too."""
+    with httpx2.Client(base_url=served.url, headers={"User-Agent": "Dialect App"}, timeout=60) as dialect:
+        assert dialect.get("/spec").json()["info"]["title"] == "LibreTranslate"
+        settings = dialect.get("/frontend/settings").json()
+        assert [settings[name] for name in ("suggestions", "apiKeys", "keyRequired")] == [True] * 3
+        languages = dialect.get("/languages").json()
+        assert [(one["code"], one["name"]) for one in languages] == [("en", "English"), ("de", "German")]
+
+        assert "confidence" in dialect.post("/detect", data={"q": "hello", "api_key": served.key}).json()[0]
+        refused = dialect.post("/detect", data={"q": "hello", "api_key": "wrong"})
+        assert refused.json() == {"error": "Invalid API key"}
+
+        (source, target), pair = PAIRS[7], {"source": "en", "target": "de"}
+        asked = pair | {"q": source, "api_key": served.key}
+        assert dialect.post("/translate", json=asked).json()["translatedText"] != target
+        assert dialect.post("/suggest", data=asked | {"s": target}).json() == {"success": True}
+        assert dialect.post("/translate", json=asked).json()["translatedText"] == target

@@ -19,13 +19,15 @@ from mtloop.service.compatible.deepl_protocol import (
 from mtloop.service.compatible.ignored_elements import HiddenElements, element_edges
 from mtloop.service.compatible.language_detection import detect_languages
 from mtloop.service.compatible.language_names import language_name
-from mtloop.service.compatible.opened_project import choose_project, fits, opened_projects
+from mtloop.service.compatible.language_variants import fits
+from mtloop.service.compatible.opened_project import choose_project, opened_projects
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
 from mtloop.service.problems import NOT_FOUND, ProblemError, invalid_request
 from mtloop.service.project_log.models import Role
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.project_calls import translate_many
 from mtloop.service.state import Service, service
+from mtloop.text.language_codes import language_of
 
 MAX_TEXTS = 1_000  # of one request; more than `max_texts` go to the engine in several calls
 CHARACTER_LIMIT = 1_000_000_000_000  # this service counts requests, not characters
@@ -60,7 +62,7 @@ async def project_of(request: Request, fields: RequestFields, texts: Sequence[st
     source, target = fields.text("source_lang"), required(fields, "target_lang")
     sources = {one.project.source_language for one in projects if fits(one.project, source, target)}
     if not source and len(sources) > 1:
-        source = (await detect_languages(["\n".join(texts)], sources))[0][0].language
+        source = language_of((await detect_languages(["\n".join(texts)], sources))[0][0].language)
     return await choose_project(service(request), projects, Role.TRANSLATE, source, target)
 
 

@@ -18,7 +18,8 @@ from uuid import UUID, uuid4, uuid5
 from fastapi import Request, Response
 
 from mtloop.service.compatible.deepl_protocol import answer, deepl_router, key_of, required, time_stamp, unknown
-from mtloop.service.compatible.opened_project import choose_project, fits, opened_projects
+from mtloop.service.compatible.language_variants import fits
+from mtloop.service.compatible.opened_project import choose_project, opened_projects
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
 from mtloop.service.problems import ROLE_TOO_WEAK, ProblemError, invalid_request
 from mtloop.service.project_log.event_log import GlossaryChanged

@@ -26,7 +26,7 @@ VARIANTS = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
 
 
 def render(problem: Problem) -> Response:
-    """A problem in the form of DeepL."""
+    """A problem in the form of DeepL. `message` says it all: clients show `detail` beside it, and some read none."""
     message = KEY_MESSAGE if problem.name in KEY_PROBLEMS else problem.detail
     return answer({"message": message}, _status(problem))
 

@@ -28,7 +28,8 @@ from mtloop.service.compatible.file_translation import (
 )
 from mtloop.service.compatible.language_detection import DetectedLanguage, detect_languages
 from mtloop.service.compatible.language_names import language_name
-from mtloop.service.compatible.opened_project import AUTO, choose_project, fits, open_project, opened_projects
+from mtloop.service.compatible.language_variants import AUTO, fits
+from mtloop.service.compatible.opened_project import choose_project, open_project, opened_projects
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
 from mtloop.service.problems import MISSING_KEY, NOT_FOUND, UNKNOWN_PROJECT, Problem, ProblemError, invalid_request
@@ -39,6 +40,7 @@ from mtloop.service.projects.allowed_engines import allowed_pairs
 from mtloop.service.projects.project_calls import confirm_translation, confirmation, translate_many
 from mtloop.service.settings import Settings
 from mtloop.service.state import Service, service
+from mtloop.text.language_codes import language_of
 
 MAX_TEXTS = 1_000  # of one request; more than `max_texts` go to the engine in several calls
 MAX_ALTERNATIVES = 9
@@ -196,7 +198,7 @@ class OpenedPair:
         sources = [one.project.source_language for one in projects if fits(one.project, AUTO, target)]
         ranked = (await detect_languages(["\n".join(texts)], sources))[0]
         detected = next(iter(ranked), None)
-        language = AUTO if detected is None else detected.language
+        language = AUTO if detected is None else language_of(detected.language)
         return cls(await choose_project(service(request), projects, role, language, target), texts, detected)
 
 

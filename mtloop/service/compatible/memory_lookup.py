@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from mtloop.service.compatible.opened_project import fits, opened_projects, pair_of
+from mtloop.service.compatible.language_variants import closest, fits
+from mtloop.service.compatible.opened_project import opened_projects, pair_of
 from mtloop.service.problems import (
     ROLE_TOO_WEAK,
     UNKNOWN_PROJECT,
@@ -50,14 +51,15 @@ def pair_in_name(name: str) -> tuple[str, str] | None:
 async def open_memory(
     request: Request, name: str, role: Role, source: str = "", target: str = "", *, of_weblate: Role | None = None
 ) -> OpenedMemory:
-    """The memory with this name in a project of this pair, if the role in the project suffices.
+    """The memory with this name in the project that is closest to this pair, if the role in the project suffices.
 
     `of_weblate` is the role that suffices for a memory in which Weblate keeps a glossary.
     """
     here = service(request)
     known = await _all_memories(here, await _of_pair(request, source, target))
     numbers = {one.id for one in MemoryNames([one.memory for one in known]).find(name)}
-    fitting = [one for one in known if one.memory.id in numbers]
+    named = [one for one in known if one.memory.id in numbers]
+    fitting = closest(named, lambda one: one.found.project, source, target)
     allowed = [
         one
         for one in fitting

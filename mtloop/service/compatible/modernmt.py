@@ -20,6 +20,7 @@ from mtloop.service.audit.models import utc
 from mtloop.service.compatible import modernmt_memories
 from mtloop.service.compatible.context_vectors import MAX_COMPARED, context_vector, memory_scores
 from mtloop.service.compatible.language_detection import detect_languages
+from mtloop.service.compatible.language_variants import fits
 from mtloop.service.compatible.memory_files import unpacked
 from mtloop.service.compatible.memory_lookup import MemoryNames
 from mtloop.service.compatible.modernmt_answers import (
@@ -29,7 +30,7 @@ from mtloop.service.compatible.modernmt_answers import (
     modernmt_problem,
     required_text,
 )
-from mtloop.service.compatible.opened_project import choose_project, fits, opened_projects, pair_of
+from mtloop.service.compatible.opened_project import choose_project, opened_projects, pair_of
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
 from mtloop.service.problems import NOT_FOUND, Problem, ProblemError, unknown_pair
@@ -37,8 +38,12 @@ from mtloop.service.project_log.models import Role, TranslationProject
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.project_calls import translate_many
 from mtloop.service.state import Service, service
+from mtloop.text.language_codes import language_of
 
-FORMATS = {"": "plain", "text/plain": "plain", "text/html": "html", "text/xml": "xml"}
+FORMATS = {
+    **{"": "plain", "text/plain": "plain", "text/html": "html"},
+    **{"text/xml": "xml", "application/xliff+xml": "xml"},  # the inline elements of XLIFF are tags of XML fragments
+}
 MAX_TEXTS = 1_000  # of a request
 MAX_ALTERNATIVES = 9
 MAX_LANGUAGE = 16  # characters of a code
@@ -59,7 +64,7 @@ async def translate(request: Request) -> Response:
     texts, syntax, others = _texts(fields), _syntax(fields), _alternatives(fields)
     source, target = fields.text("source"), required_text(fields, "target", MAX_LANGUAGE)
     detected = "" if source else await _detected(projects, texts, target)
-    found = await choose_project(here, projects, Role.TRANSLATE, source or detected, target)
+    found = await choose_project(here, projects, Role.TRANSLATE, source or language_of(detected), target)
     documents = await _documents(here, found, fields)
     full = [text for text in texts if text.strip()]
     answers = iter(await translate_many(here, request, found, full, syntax, candidates=others + 1, documents=documents))

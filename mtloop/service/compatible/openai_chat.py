@@ -29,6 +29,7 @@ from mtloop.service.project_log.models import Role
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.projects.project_calls import check_texts, translate_many
 from mtloop.service.state import Service, service
+from mtloop.text.language_codes import language_of
 
 SEPARATOR = "\n==WEBLATE_PART==\n"
 REPHRASED = 3  # translations that Weblate 5.x asks for when a text is translated already
@@ -129,11 +130,17 @@ async def _chosen(
 
 
 def _code(language: str, projects: Sequence[AuthorisedProject]) -> str:
-    """The code of a language that a prompt names by its code or by its English name."""
+    """The code of a language that a prompt names by its code or by its English name.
+
+    If several codes have a name, such as de-AT and de-DE, it is that of the language.
+    """
     codes = {code for one in projects for code in (one.project.source_language, one.project.target_language) if code}
-    by_name = {language_name(code).casefold(): code for code in sorted(codes)}
-    name = language.casefold()
-    return by_name.get(name) or by_name.get(name.partition(" (")[0]) or language
+    by_name = dict[str, str]()
+    for code in codes:
+        name = language_name(code).casefold()
+        by_name[name] = language_of(code) if name in by_name else code
+    wanted = language.casefold()
+    return by_name.get(wanted) or by_name.get(wanted.partition(" (")[0]) or language
 
 
 def _read_prompt(fields: RequestFields) -> WeblatePrompt:

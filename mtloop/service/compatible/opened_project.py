@@ -1,7 +1,8 @@
 """The project that the key of a client opens.
 
-A key belongs to a participant. If the participant has several projects, the language pair of the request decides, or
-the project that the key names: KEY:PROJECT. Without a key, `--open PROJECT` decides.
+A key belongs to a participant. If the participant has several projects, the language pair of the request decides: the
+project with the same tags, else the closest ones. Or the key names the project: KEY:PROJECT. Without a key,
+`--open PROJECT` decides.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mtloop.service.accounts.access import key_hash
 from mtloop.service.accounts.keys import HEADER
 from mtloop.service.accounts.metering import caller_of
 from mtloop.service.accounts.models import Participant
+from mtloop.service.compatible.language_variants import closest, fits
 from mtloop.service.compatible.request_rewriting import PROJECT
 from mtloop.service.problems import (
     MISSING_KEY,
@@ -29,10 +31,8 @@ from mtloop.service.problems import (
 from mtloop.service.project_log.models import Role, TranslationProject
 from mtloop.service.project_log.project_access import AuthorisedProject
 from mtloop.service.state import Service, service
-from mtloop.text.language_codes import language_of
 
 MAX_PROJECTS = 1_000
-AUTO = "auto"
 FORWARDING = (  # how the names of headers begin that proxies add
     *("forwarded", "via", "x-forwarded", "x-original", "x-real-ip", "x-client-ip", "x-cluster-client-ip"),
     *("x-remote-", "x-envoy-", "x-proxy", "true-client-ip", "client-ip", "cf-", "fastly-", "fly-", "x-azure-"),
@@ -54,8 +54,9 @@ async def open_project(
 async def choose_project(
     here: Service, projects: Sequence[AuthorisedProject], role: Role, source: str = "", target: str = ""
 ) -> AuthorisedProject:
-    """The one of the projects of a key that translates a language pair, if its role suffices."""
+    """The one of the projects of a key that translates a language pair best, if its role suffices."""
     fitting = [one for one in projects if fits(one.project, source, target)]
+    fitting = closest(fitting, lambda one: one.project, source, target)
     allowed = [one for one in fitting if one.role.includes(role)]
     if not fitting:
         raise ProblemError(unknown_pair([pair_of(one.project) for one in projects], source, target))
@@ -126,16 +127,6 @@ def _is_local(request: Request) -> bool:
         return False
     forwarded = any(name.startswith(FORWARDING) for name in request.headers)
     return local and not forwarded and request.scope.get("http_version") != OLD_HTTP
-
-
-def fits(project: TranslationProject, source: str, target: str) -> bool:
-    """Whether a project translates a pair. Regions and case do not matter."""
-    pairs = (source, project.source_language), (target, project.target_language)
-    return all(_is_any(asked) or not own or language_of(asked) == language_of(own) for asked, own in pairs)
-
-
-def _is_any(language: str) -> bool:
-    return not language or language.lower() == AUTO
 
 
 def pair_of(project: TranslationProject) -> str:

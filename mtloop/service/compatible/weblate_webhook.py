@@ -24,7 +24,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from mtloop.service.accounts.keys import hash_key
 from mtloop.service.accounts.metering import caller_of
-from mtloop.service.compatible.opened_project import fits, pair_of
+from mtloop.service.compatible.language_variants import fits, is_other_variant
+from mtloop.service.compatible.opened_project import pair_of
 from mtloop.service.http import json_response, read_raw
 from mtloop.service.problems import REPEATED_DELIVERY, WRONG_SIGNATURE, ProblemError, invalid_request
 from mtloop.service.project_log.models import Role, TranslationProject
@@ -147,7 +148,8 @@ def _skipped(change: WeblateChange, project: TranslationProject) -> str:
     """Why nothing of a change is learned; empty if something is."""
     if change.action not in TAUGHT:
         return "only translations that people changed, added, approved or accepted are learned"
-    if not change.translation or not fits(project, "", change.translation):
+    language = change.translation
+    if not language or not fits(project, "", language) or is_other_variant(language, project.target_language):
         return f"the project translates {pair_of(project)}"
     return "" if any(_pairs(change)) else "the change has no translation"
 

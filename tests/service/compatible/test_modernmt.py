@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from helpers.modernmt_calls import ModernMTCalls
@@ -90,6 +91,28 @@ def test_tags_and_placeholders_are_kept(mmt: ModernMTCalls) -> None:
     assert found.count("<b>") == found.count("</b>") == 1
 
 
+@pytest.mark.parametrize("format", ["application/xliff+xml", "text/xml"])
+def test_the_inline_elements_of_xliff_are_kept(mmt: ModernMTCalls, format: str) -> None:
+    """Native codes and what is marked as protected are not translated, and pairs stay nested."""
+    codes = ['<bpt id="3">&lt;b&gt;</bpt>', '<ept id="3">&lt;/b&gt;</ept>', '<ph id="4">{0}</ph>']
+    elements = [*codes, '<x id="2"/>', '<bx id="5"/>', '<ex id="5"/>', '<mrk mtype="protected">Save as</mrk>']
+    text = f'Open <g id="1">the {codes[0]}file{codes[1]}</g>{elements[3]} {codes[2]} &amp; {elements[6]} '
+    text += f"{elements[4]}now{elements[5]}."
+    found = mmt.translate(text, format=format)
+    assert found != text
+    for element in (*elements, '<g id="1">', "</g>"):
+        assert found.count(element) == 1, found
+    ElementTree.fromstring(f"<source>{found}</source>")
+
+
+def test_a_sentence_with_elements_of_xliff_is_known_with_others(mmt: ModernMTCalls) -> None:
+    source, target = PAIRS[5]
+    memory = mmt.data("post", "/memories", {"name": "xliff"})["id"]
+    mmt.teach(memory, source, target)
+    found = mmt.translate(f'<g id="1">{source}</g>', format="application/xliff+xml")
+    assert found == f'<g id="1">{target}</g>'
+
+
 def test_alternatives(mmt: ModernMTCalls) -> None:
     found = mmt.data("get", "/translate", {"q": PAIRS[1][0], "source": "en", "target": "de", "alt_translations": 2})
     assert len(found["altTranslations"]) == 2
@@ -162,7 +185,7 @@ def test_context_vectors_that_cannot_be_made(mmt: ModernMTCalls, fields: dict[st
         ({"q": "a", "source": "en", "target": "de", "context_vector": ",".join(["1:0.5"] * 101)}, 400),
         ({"q": "a", "source": "en", "target": "xx"}, 400),
         ({"q": "a", "source": "de", "target": "en"}, 400),
-        ({"q": "a", "source": "en", "target": "de", "format": "application/xliff+xml"}, 400),
+        ({"q": "a", "source": "en", "target": "de", "format": "application/json"}, 400),
         ({"q": "a", "source": "en", "target": "de", "alt_translations": 10}, 400),
         ({"q": "a", "source": "en", "target": "de", "alt_translations": "many"}, 400),
         ({"q": "a", "source": "en", "target": "de", "mask_profanities": True}, 400),

@@ -15,9 +15,8 @@ from helpers.shared_task import TaskServer
 from starlette.testclient import TestClient
 
 from mtloop.service import Settings, create_app
-from mtloop.service.compatible.opened_project import FORWARDING, fits
+from mtloop.service.compatible.opened_project import FORWARDING
 from mtloop.service.problems import unknown_pair
-from mtloop.service.project_log.models import TranslationProject
 from mtloop.service.telemetry import LOGGER
 
 TEXT = {"q": "Close the window.", "source": "en", "target": "de"}
@@ -169,12 +168,6 @@ def test_a_key_in_the_address_is_not_logged(client: TestClient, key: str, log_li
     assert status(client, f"/translate?api_key={key}") == 200
     assert [json.loads(line)["route"] for line in log_lines] == ["/translate", "none", "/translate"]
     assert not any(key in line or TEXT["q"] in line for line in log_lines)
-
-
-def test_regions_and_case_do_not_matter() -> None:
-    project = TranslationProject(1, "manual", "en-US", "de", "", "")
-    assert all(fits(project, *pair) for pair in (("EN", "de_AT"), ("auto", "DE"), ("", ""), ("eng", "deu")))
-    assert not any(fits(project, *pair) for pair in (("de", "en"), ("en", "fr"), ("Auto", "nl")))
 
 
 @pytest.mark.parametrize(

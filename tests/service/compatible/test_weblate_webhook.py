@@ -159,6 +159,28 @@ def test_what_is_skipped(ann: TestClient, secret: str, fields: dict[str, Any], r
     assert corrections(ann) == []
 
 
+@pytest.mark.parametrize(
+    ("own", "sent", "taught"),
+    [
+        ("de-AT", "de_DE", 0),
+        ("de-Latn", "de_Cyrl", 0),
+        ("de-AT", "de_AT", 1),
+        ("de-AT", "de", 1),
+        ("de", "de_AT", 1),
+    ],
+)
+def test_another_variant_of_the_language_is_skipped(ann: TestClient, own: str, sent: str, taught: int) -> None:
+    """Weblate sends the changes of all languages to the address of each project."""
+    body = {"name": "manual", "source_language": "en", "target_language": own}
+    assert ann.post("/v1/projects", json=body).status_code == 201
+    secret = ann.put("/v1/projects/manual/webhook").json()["secret"]
+    answer = deliver(ann, secret, "1", translation=sent).json()
+    learned = corrections(ann)
+    ann.delete("/v1/projects/manual")
+    assert (answer["taught"], len(learned)) == (taught, taught)
+    assert taught or answer["skipped"] == f"the project translates en-{own}"
+
+
 def test_a_variant_of_the_language_and_a_long_address_are_learned(ann: TestClient, secret: str) -> None:
     assert deliver(ann, secret, "1", translation="de_AT", url=f"/{'x' * 300}").json()["taught"] == 1
     assert deliver(ann, secret, "2", target="Schublade öffnen.", url=f"/{'x' * 300}").json()["taught"] == 1
