@@ -44,6 +44,7 @@ PARTS = {
     "office-help-long-documents.en-de.tsv": Part(
         "office-help.en-de.tsv.xz", skip=2000, odd=True, shortest=30, longest=62, documents=40
     ),
+    "office-help-new-sentences.en-de.tsv": Part("office-help.en-de.tsv.xz", skip=2000, odd=True, segments=6000),
     "php-manual-long-documents.en-de.tsv": Part(
         "php-manual.en-de.tsv.xz", skip=6300, shortest=20, longest=110, documents=40
     ),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from fastapi.routing import APIRoute
 from helpers.served_projects import serving_projects
 from helpers.serving import serving
 from helpers.shared_task import SOURCES, TaskServer
@@ -23,6 +24,7 @@ from helpers.shared_task import SOURCES, TaskServer
 from mtloop.client import Client, Project
 from mtloop.core import Proposal
 from mtloop.service import Settings
+from mtloop.service.app import COMPATIBLE
 from mtloop.service.server import listen
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/deploy-the-service.md").read_text(encoding="utf-8")
@@ -30,6 +32,7 @@ NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr
 OPENSSL, ANALYZE = shutil.which("openssl"), shutil.which("systemd-analyze")
 pytestmark = pytest.mark.slow  # nginx and systemd are installed by `make install-slow`
 CORRECTION = {"source": "Open the pane.", "translation": "Öffnen Sie den Bereich."}
+LONG_FILE = f'{"# A note." * 40_000}\n\nmsgid "{CORRECTION["source"]}"\nmsgstr ""\n'.encode()
 TSV = {"content-type": "text/tab-separated-values"}
 MAIN = """daemon off; pid nginx.pid; error_log stderr; {user}
 events {{}}
@@ -96,6 +99,27 @@ def test_people_work_on_a_project_through_the_proxy(tmp_path: Path) -> None:
         refused = http.post("/v1/projects/manual/translate", json=long)
         assert (refused.status_code, refused.json()["type"]) == (413, "urn:mtloop:too-large")  # by the service
         assert http.post("/v1/tasks/tiny/runs", json=long).headers["content-type"] == "text/html"  # by the proxy
+        answer = http.post(
+            "/translate_file", data={"source": "en", "target": "de"}, files={"file": ("a.po", LONG_FILE)}
+        )
+        assert (answer.status_code, len(LONG_FILE) > 256 * 1024) == (200, True), answer.text
+        translated = http.get(httpx2.URL(answer.json()["translatedFileUrl"]).path)
+        assert CORRECTION["translation"] in translated.text
+        for method, path in uploads():
+            kinds = {"content-type": "application/octet-stream"}
+            answer = http.request(method, path, content=LONG_FILE, headers=kinds)
+            assert answer.headers["content-type"] != "text/html", (path, "refused by the proxy")
+
+
+def uploads() -> set[tuple[str, str]]:
+    """Where large requests may come: all addresses of other services' APIs, with prefix and without."""
+    found = {("POST", "/v1/campaigns"), ("POST", "/memories/content"), ("PUT", "/memories/1/content")}
+    for router, prefix in COMPATIBLE:
+        for route in router.routes:
+            if isinstance(route, APIRoute) and ":path" not in route.path:
+                path = prefix + re.sub("{.*?}", "1", route.path)
+                found |= {(method, path) for method in {"POST", "PUT"} & route.methods}
+    return found - {("POST", "/languages")}  # it needs no body
 
 
 @pytest.mark.parametrize("by_systemd", [True, False])

@@ -46,16 +46,19 @@ class BaseModels:
 
     def __init__(self) -> None:
         self._models: dict[tuple[str, str], Model | None] = {}
-        self._lock = threading.Lock()
+        self._loading: dict[tuple[str, str], threading.Lock] = {}
 
     def maker(self, configured: Configured) -> LearnerMaker:
-        """What makes the learners of a project. Raise InputError if its method or a setting does not exist."""
+        """What makes the learners of a project. Raise InputError if its method or a setting does not exist.
+
+        A call waits only for the model that it needs.
+        """
         config = LearnerConfig.create(configured.method, configured.model, configured.settings, THREADS)
         key = (config.method.engine.name, config.model)
-        with self._lock:
+        with self._loading.setdefault(key, threading.Lock()):
             if key not in self._models:
-                self._models[key] = config.load()
-            return LearnerMaker(config, self._models[key])
+                self._models[key] = _load(config)
+        return LearnerMaker(config, self._models[key])
 
     def check(self, configured: Configured) -> None:
         """Raise InputError if no learner can be made with these settings. It never names a file of the server."""
@@ -68,3 +71,13 @@ class BaseModels:
                 raise
             LOGGER.warning("no learner with these settings", extra={"fields": {"reason": type(error).__name__}})
             raise InputError(f"method {configured.method} does not work with these settings") from None
+
+
+def _load(config: LearnerConfig) -> Model | None:
+    """Load a model. If that fails, the error names the model as a path: it is a fault of the server."""
+    try:
+        return config.load()
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(str(error), path=config.model) from error

@@ -41,8 +41,8 @@ from mtloop.service.settings import Settings
 from mtloop.service.telemetry import LOGGER, log_to_stderr
 
 POLL_SECONDS = 0.25
-BACKGROUND_THREADS = os.cpu_count() or 1
-COMPUTING_THREADS = 2 * (os.cpu_count() or 1)  # so that a short call need not wait for several long ones
+CORES = os.cpu_count() or 1
+COMPUTING_THREADS = 2 * CORES  # so that a short call need not wait for several long ones
 
 
 class CallHandler:
@@ -58,7 +58,10 @@ class CallHandler:
         except ProjectGone:
             return {"id": message["id"], "error": GONE}
         except InputError as error:
-            return {"id": message["id"], "error": INVALID, "detail": str(error)}
+            if error.path is None:
+                return {"id": message["id"], "error": INVALID, "detail": str(error)}
+            LOGGER.error("a file of the server cannot be used", extra={"fields": {"reason": str(error)}})
+            return {"id": message["id"], "error": FAILED}  # clients see no path of the server
         except LessonInterrupted:
             return {"id": message["id"], "error": INTERRUPTED}
         except Exception as error:
@@ -168,11 +171,12 @@ def main() -> None:
 
 async def _serve(path: Path, settings: Settings) -> None:
     database = Database.connect(settings.url)
-    threads, background = (ThreadPoolExecutor(count, "engine") for count in (COMPUTING_THREADS, BACKGROUND_THREADS))
-    with threads, background:
+    counts = (COMPUTING_THREADS, CORES, CORES)
+    threads, background, lessons = pools = [ThreadPoolExecutor(count, "engine") for count in counts]
+    with threads, background, lessons:
         cache = SnapshotCache(settings.engine_cache_bytes)
-        shared = SharedByProjects(ProjectStore(database), BaseModels(), cache, threads, background)
-        projects = HostedProjects(shared, settings.engine_learners)
+        shared = SharedByProjects(ProjectStore(database), BaseModels(), cache, threads, background, lessons)
+        projects = HostedProjects(shared, settings.engine_learners, settings.engine_learner_bytes)
         server = EngineServer(CallHandler(projects))
         listening = await asyncio.start_unix_server(server.connected, path, limit=MAX_LINE)
         LOGGER.info("engine started", extra={"fields": {"pid": os.getpid()}})
@@ -188,7 +192,7 @@ async def _serve(path: Path, settings: Settings) -> None:
         saving.cancel()
         await server.close()
         await projects.close()
-        for pool in (threads, background):
+        for pool in pools:
             await asyncio.to_thread(pool.shutdown)  # a thread that saves still needs this event loop
         await database.close()
         LOGGER.info("engine stopped")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -38,7 +38,7 @@ from mtloop.service.engines.learner_state import (
 )
 from mtloop.service.engines.snapshots import DatabaseSnapshots, SnapshotCache, result_json
 from mtloop.service.engines.translation_turns import EngineTurn, join_answers, turns_of
-from mtloop.service.project_log.event_log import Confirmed, EventLog, LoggedLesson
+from mtloop.service.project_log.event_log import Configured, Confirmed, EventLog, LoggedLesson
 from mtloop.service.project_log.models import ProjectGone
 from mtloop.service.project_log.store import ProjectStore
 from mtloop.service.telemetry import LOGGER
@@ -68,7 +68,17 @@ class SharedByProjects:
     cache: SnapshotCache
     threads: ThreadPoolExecutor
     background: ThreadPoolExecutor  # for learners that are rebuilt: calls must not wait for them
+    lessons: ThreadPoolExecutor | None = None  # for lessons that calls wait for: others go on. None: `threads`
     figures: EngineFigures = field(default_factory=EngineFigures)
+    _loading: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    async def maker(self, configured: Configured) -> LearnerMaker:
+        """What makes the learners of a project. Calls that wait for the same model take one thread together.
+
+        It is none of the pools: a model may have to be loaded, and other projects need the threads meanwhile.
+        """
+        async with self._loading.setdefault(configured.model, asyncio.Lock()):
+            return await asyncio.to_thread(self.models.maker, configured)
 
 
 @dataclass
@@ -96,6 +106,7 @@ class HostedProject:
         self._building: LearnerState | None = None  # while the learner is rebuilt
         self._rebuild: asyncio.Task[None] | None = None
         self._failing: set[str] = set()  # digests of lessons that raised an error
+        self._rejected: dict[int, str] = {}  # why lessons were rejected, by event number, as the database has it
         self._closing = threading.Event()
         self.calls, self.last_used = 0, monotonic()
 
@@ -170,7 +181,10 @@ class HostedProject:
     async def _learned(self, host: Host, number: int) -> Mapping[str, Any] | None:
         if (result := host.state.results.get(number)) is not None:
             return result_json(result)
-        return await self._shared.store.learned(self._id, number)
+        stored = await self._shared.store.learned(self._id, number)
+        if stored is None and number in host.state.numbers:  # the snapshot learned an equal lesson
+            return result_json(Learned())
+        return stored
 
     async def base_translations(self, number: int, call: TranslationCall) -> list[str]:
         """The translations of the frozen base model."""
@@ -179,6 +193,11 @@ class HostedProject:
         frozen = await self._in_thread(maker, maker.make)  # the learner of the project is free meanwhile
         answers = await self._in_thread(maker, translate, frozen, call, ())
         return [str(answer["translation"]) for answer in answers]
+
+    @property
+    def bytes_(self) -> int:
+        """The size of the learner's newest snapshot, which grows with the learner. 0: it is not known yet."""
+        return 0 if self._host is None else self._host.snapshots.bytes_
 
     def known_lessons(self, first: int, last: int) -> int | None:
         """How many lessons with these numbers the learner knows. None: there is no learner. It does not wait."""
@@ -234,6 +253,8 @@ class HostedProject:
         try:
             async with self._lock:
                 yield await self._prepared(number, until)
+                if self._host is not None and not self._is_rebuilding:
+                    await self._store_rejections(self._host)
         finally:
             self.calls -= 1
             self.last_used = monotonic()
@@ -246,6 +267,7 @@ class HostedProject:
             self._forget_at_once(host)
         if not self._is_rebuilding:
             if host.state.digest:
+                host.state.follow(self._log)
                 host = await self._caught_up(host, until)
             if not host.state.digest or self._is_far_behind(host):
                 self._rebuild = asyncio.create_task(self._rebuild_host())
@@ -260,21 +282,17 @@ class HostedProject:
     async def _teach_outgoing(self, host: Host) -> None:
         """Let the learner that is being replaced learn what people confirmed last, so that they see it at once.
 
-        It is the state of no log then: it is neither saved nor proven, and the rebuilt learner takes its place.
+        Ratings, imports and lessons that were redone wait for the rebuilt learner, which takes its place.
         """
         known = set(host.state.numbers)
         for lesson in self._log.lessons[-MAX_AT_ONCE:]:
             event = self._log.event(lesson.number)
             is_new = lesson.number not in known and lesson.digest not in self._failing
             if is_new and isinstance(event, Confirmed) and not event.imported:
-                host.state.digest = ""
-                host.state.numbers.append(lesson.number)  # also if it fails: it is not tried again
                 try:
-                    await self._in_thread(host.maker, learn_lesson, host.learner, lesson)
+                    await self._in_thread(host.maker, teach_outgoing, host.state, lesson, threads=self._shared.lessons)
                 except Exception:  # the rebuilt learner meets it again, and decides
                     LOGGER.exception("a lesson failed", extra={"fields": {"project": self._id}})
-                else:
-                    host.state.corrections.append(lesson.number)  # as the learner counts them
 
     async def _restore_host(self) -> Host:
         host = self._host = await self._restored(self._log.frozen())
@@ -318,14 +336,13 @@ class HostedProject:
     async def _restored(self, log: EventLog) -> Host:
         """The learner of the newest snapshot of a log."""
         assert log.configured is not None
-        loop = asyncio.get_running_loop()
-        maker = await loop.run_in_executor(self._shared.threads, self._shared.models.maker, log.configured)
+        maker, loop = await self._shared.maker(log.configured), asyncio.get_running_loop()
         snapshots = DatabaseSnapshots(self._id, self._shared.store, self._shared.cache, maker.platform, loop)
         state = await self._in_thread(maker, LearnerState.new, maker.make, log)
         state.failing = self._failing
         await self._in_thread(maker, state.restore, log, snapshots)
-        if state.count:
-            state.correct(await self._shared.store.rejections(self._id))
+        self._rejected = await self._shared.store.rejections(self._id)
+        state.correct(self._rejected)
         self._shared.figures.count_load()
         return Host(maker, snapshots, state)
 
@@ -358,7 +375,7 @@ class HostedProject:
             finally:
                 self._shared.figures.count_lesson(monotonic() - started)
 
-        await self._in_thread(host.maker, work, threads=threads)
+        await self._in_thread(host.maker, work, threads=threads or self._shared.lessons)
 
     def _drop(self, host: Host, lesson: LoggedLesson, error: Exception) -> None:
         LOGGER.exception("a lesson failed", extra={"fields": {"project": self._id, "number": lesson.number}})
@@ -412,8 +429,9 @@ class HostedProject:
         started = monotonic()
         try:
             host = await self._built()
-            number = self._log.number  # it may grow while the terms are read
+            number = self._log.number  # it may grow during the next steps
             await self._use_glossary(host)
+            await self._store_rejections(host)
             host.number, self._host = number, host
         finally:
             self._building = None
@@ -428,6 +446,7 @@ class HostedProject:
             log = self._log.frozen()
             if not host.state.is_prefix_of(log):
                 host = await self._restored(log)
+            host.state.follow(log)
             self._building = host.state
             with suppress(LessonFailed):  # then it is not a prefix, and another learner passes the lesson over
                 await self._learn_in_background(host, log)
@@ -445,6 +464,25 @@ class HostedProject:
         if host.state.results and host.state.digest:
             await self._in_thread(host.maker, host.state.save, host.snapshots, self._log.frozen())
 
+    async def _store_rejections(self, host: Host) -> None:
+        """Store at once which lessons were rejected, and which are so no longer: people look at them.
+
+        The next snapshot stores these results with all others. So after a kill they are learned and stored again.
+        """
+        results = host.state.results if host.state.digest else {}
+        changed = {number: one for number, one in results.items() if one.rejected != self._rejected.get(number)}
+        if not changed:
+            return
+        try:
+            stored = {number: result_json(result) for number, result in changed.items()}
+            await self._shared.store.set_learned(self._id, stored)
+        except Exception as error:  # the next call, or the next snapshot, stores them
+            LOGGER.warning("rejections not stored", extra={"fields": {"reason": type(error).__name__}})
+        else:
+            kept = {number: one for number, one in self._rejected.items() if number not in changed}
+            new = {number: one.rejected for number, one in changed.items() if one.rejected is not None}
+            self._rejected = kept | new
+
     async def _in_thread(
         self, maker: LearnerMaker, work: Callable[..., T], *arguments: Any, threads: ThreadPoolExecutor | None = None
     ) -> T:
@@ -453,7 +491,7 @@ class HostedProject:
             return work(*arguments)
 
         chosen = threads or self._shared.threads
-        return await finished(asyncio.get_running_loop().run_in_executor(chosen, call))
+        return await finished(chosen.submit(call))
 
 
 def _log_error(rebuild: asyncio.Task[None]) -> None:
@@ -463,15 +501,29 @@ def _log_error(rebuild: asyncio.Task[None]) -> None:
         LOGGER.error("a project could not be rebuilt", exc_info=error)
 
 
-async def finished(work: asyncio.Future[T]) -> T:
-    """The result of work in a thread. A caller that is cancelled waits for its end: nobody else may use the learner."""
+async def finished(work: Future[T]) -> T:
+    """The result of work in a thread.
+
+    When the caller is cancelled, work that has not begun is dropped. Else the caller waits for its end: nobody else may
+    use the learner.
+    """
+    ends = asyncio.wrap_future(work)
     try:
-        return await asyncio.shield(work)
+        return await asyncio.shield(ends)
     except asyncio.CancelledError:
-        while not work.done():
+        work.cancel()  # it does nothing when a thread has begun
+        while not ends.done():
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([work])
+                await asyncio.wait([ends])
         raise
+
+
+def teach_outgoing(state: LearnerState, lesson: LoggedLesson) -> None:
+    """Let a learner that is being replaced learn a lesson. It is the state of no log then: it is not saved."""
+    state.digest = ""
+    state.numbers.append(lesson.number)  # also if it fails: it is not tried again
+    learn_lesson(state.learner, lesson)
+    state.corrections.append(lesson.number)  # as the learner counts them
 
 
 def set_terms(learner: UsesTerms, terms: Mapping[str, str], maker: LearnerMaker) -> None:

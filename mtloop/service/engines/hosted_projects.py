@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from math import inf
 from typing import Any
 
 from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects
@@ -19,11 +20,14 @@ CHECK_SECONDS = 1.0
 class HostedProjects:
     """Finds the project of a call. At most `max_learners` have their learner in memory, unless more are in use.
 
+    The newest snapshots of these learners have at most `max_bytes` together, again unless more are in use. A call never
+    waits for a place: those before it may wait for an import, and it would wait for other projects' lessons.
+
     A project that leaves is saved. Its snapshot stays in the cache, which has a limit in bytes.
     """
 
-    def __init__(self, shared: SharedByProjects, max_learners: int) -> None:
-        self._shared, self._max = shared, max_learners
+    def __init__(self, shared: SharedByProjects, max_learners: int, max_bytes: float = inf) -> None:
+        self._shared, self._max, self._max_bytes = shared, max_learners, max_bytes
         self._projects: OrderedDict[int, HostedProject] = OrderedDict()
         self._leaving: dict[int, asyncio.Task[None]] = {}
 
@@ -51,6 +55,7 @@ class HostedProjects:
 
     async def check(self, configured: Configured) -> None:
         """Make a learner with these settings once. Raise InputError if it cannot be made."""
+        await self._shared.maker(configured)
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._shared.threads, self._shared.models.check, configured)
 
@@ -88,6 +93,7 @@ class HostedProjects:
                     await project.save_if_idle()
                 except Exception:
                     LOGGER.exception("a project could not be saved")
+            self._make_room()  # now more sizes are known
 
     async def close(self) -> None:
         """Save all projects."""
@@ -100,9 +106,14 @@ class HostedProjects:
                 LOGGER.error("a project could not be saved", exc_info=error)
 
     def _make_room(self) -> None:
+        """Let projects leave that nobody uses, the least recently used first, until the others keep to the limits."""
         unused = [number for number, one in self._projects.items() if not one.calls]
-        for number in unused[: max(0, len(self._projects) - self._max)]:
+        while unused and (len(self) > self._max or self._bytes() > self._max_bytes):
+            number = unused.pop(0)
             self._leave(number, self._projects.pop(number).close())
+
+    def _bytes(self) -> int:
+        return sum(project.bytes_ for project in self._projects.values())
 
     def _leave(self, project_id: int, work: Coroutine[Any, Any, None]) -> None:
         task = self._leaving[project_id] = asyncio.create_task(work)

@@ -132,7 +132,22 @@ class LearnerState:
         """
         if not self.is_prefix_of(log) or len(log.lessons) - self.count >= SNAPSHOT_EVERY:
             self.restore(log, snapshots)
+        self.follow(log)
         return {lesson.number: self.learn(lesson, snapshots, log) for lesson in log.lessons[self.count :]}
+
+    def follow(self, log: EventLog) -> None:
+        """Take over the event numbers of a log whose first lessons the learner knows.
+
+        They differ if a lesson was taken back, and an equal one was confirmed later.
+        """
+        numbers = [lesson.number for lesson in log.lessons[: self.count]]
+        if numbers == self.numbers:
+            return
+        moved = [place for place, number in enumerate(numbers) if number != self.numbers[place]]
+        found = {place: self.results.pop(self.numbers[place], None) for place in moved}
+        for place in moved:
+            self.results[numbers[place]] = found[place] or Learned(rejected=(self.rejected or {}).get(place))
+        self._name_lessons(log, self.count)
 
     def learn(
         self, lesson: LoggedLesson, snapshots: SnapshotStore, log: EventLog, learn: Callable[[], Learned] | None = None
@@ -216,9 +231,12 @@ class LearnerState:
 
     def _become(self, learner: Learner, log: EventLog, count: int, rejected: Mapping[int, str] | None) -> None:
         self.learner, self.digest = learner, self.digest_after(log, count)
-        self.numbers, self.corrections, self.passed = [], [], []
         self.results.clear()
         self.rejected = None if rejected is None else dict(rejected)
+        self._name_lessons(log, count)
+
+    def _name_lessons(self, log: EventLog, count: int) -> None:
+        self.numbers, self.corrections, self.passed = [], [], []
         for lesson in log.lessons[:count]:
             self.count_lesson(lesson)
 

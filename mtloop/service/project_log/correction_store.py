@@ -26,6 +26,7 @@ from mtloop.service.project_log.event_log import (
     Configured,
     Confirmed,
     GlossaryChanged,
+    Rated,
     Redone,
     Reviewed,
     Undone,
@@ -38,7 +39,9 @@ from mtloop.service.project_log.store import (
     confirmed_since,
     event_row,
     insert_beginning,
+    is_undone,
     keep_project,
+    newest_about,
     project_row,
     take_numbers,
     unique_name,
@@ -243,7 +246,8 @@ class CorrectionStore:
         """Add an event about a correction or rating, and return its number. None: the project does not exist any more.
 
         One that changes nothing is not stored: the number is that of the event that it repeats.
-        Raise EqualCorrection if a redo or a review would let a correction count beside an equal one.
+        Raise EqualCorrection if a redo or a review would let a correction count beside an equal one, or if a redo would
+        let two ratings of one proposal count.
         """
         async with self._database.writing() as connection:
             last = await take_numbers(connection, project_id, 0)  # locks the project
@@ -298,7 +302,7 @@ class CorrectionStore:
         participant_id: int | None,
     ) -> int:
         """Take back these confirmations, and return the number of the newest event."""
-        mine = sa.and_(_E.project_id == project_id, _E.kind == "confirm", chosen, ~_is_undone(_E))
+        mine = sa.and_(_E.project_id == project_id, _E.kind == "confirm", chosen, ~is_undone(_E))
         found = (await connection.execute(sa.select(_E.number, _E.segment).where(mine))).all()
         undone, now = enumerate(sorted(row.number for row in found), last + 1), time.time()
         await take_numbers(connection, project_id, len(found))
@@ -429,18 +433,6 @@ _EVENT = project_events.alias("correction")
 _E = _columns(_EVENT)
 
 
-def _newest_about(event: Any, kinds: Sequence[str], name: str) -> sa.ScalarSelect[Any]:
-    """A column of the newest event of these kinds about an event; `accepted` is that of a review."""
-    later = _columns(project_events.alias())
-    column = later.body["accepted"].as_boolean() if name == "accepted" else later[name]
-    about = sa.and_(later.project_id == event.project_id, later.of == event.number, later.kind.in_(kinds))
-    return sa.select(column).where(about).order_by(later.number.desc()).limit(1).scalar_subquery()
-
-
-def _is_undone(event: Any) -> sa.ColumnElement[bool]:
-    return sa.func.coalesce(_newest_about(event, ("undo", "redo"), "kind"), "redo") == "undo"
-
-
 def _place(event: Any) -> sa.ColumnElement[Any]:
     """The number by which a lesson is ordered; NULL if it may not be learned."""
     return sa.case(
@@ -468,16 +460,16 @@ def _is_replaced(event: Any) -> sa.ColumnElement[bool]:
     """Whether a later confirmation with the same external id counts. Its segment key is the same."""
     other = _columns(project_events.alias())
     same = sa.and_(other.project_id == event.project_id, other.segment == event.segment, other.number > event.number)
-    later = sa.exists(sa.select(other.number).where(same, _place(other).is_not(None), ~_is_undone(other)))
+    later = sa.exists(sa.select(other.number).where(same, _place(other).is_not(None), ~is_undone(other)))
     return sa.and_(event.kind == "confirm", event.body["external_id"].as_string() != "", later)
 
 
-_LIVE = sa.and_(_place(_E).is_not(None), ~_is_undone(_E), ~_is_replaced(_E))
+_LIVE = sa.and_(_place(_E).is_not(None), ~is_undone(_E), ~_is_replaced(_E))
 _REJECTED = _E.learned["rejected"].as_string()
 _STATE = sa.case(
     (_E.body["refused"].as_string() != "", "refused"),
-    (_is_undone(_E), "undone"),
-    (sa.and_(_E.body["waits"].as_boolean(), _newest_about(_E, ("review",), "number").is_(None)), "waiting"),
+    (is_undone(_E), "undone"),
+    (sa.and_(_E.body["waits"].as_boolean(), newest_about(_E, ("review",), "number").is_(None)), "waiting"),
     (_place(_E).is_(None), "refused"),
     (_is_replaced(_E), "replaced"),
     (_REJECTED.is_not(None), "rejected"),
@@ -492,10 +484,10 @@ async def standing_confirmations(
 
     One that may not be learned is among them, unless a reviewer refused it. The segments are given by their keys.
     """
-    accepted = sa.func.coalesce(_newest_about(_E, ("review",), "accepted"), sa.true())
+    accepted = sa.func.coalesce(newest_about(_E, ("review",), "accepted"), sa.true())
     mine = sa.and_(_E.project_id == project_id, _E.kind == "confirm", _E.segment.in_(segments))
     columns = _E.number, _E.segment, _E.body
-    rows = await connection.execute(sa.select(*columns).where(mine, ~_is_undone(_E), accepted))
+    rows = await connection.execute(sa.select(*columns).where(mine, ~is_undone(_E), accepted))
     found: dict[str, list[tuple[int, Confirmed]]] = {}
     for row in sorted(rows, key=lambda row: int(row.number), reverse=True):
         event = read_event("confirm", row.body)
@@ -595,8 +587,8 @@ async def _of_segments(
     """All confirmations of the segments of these events, by segment key, the newest first."""
     keys = {event.segment_key for event in events}
     mine = sa.and_(_E.project_id == project_id, _E.kind == "confirm", _E.segment.in_(keys))
-    reviewed = _newest_about(_E, ("review",), "number").is_not(None)
-    columns = (_E.number, _E.segment, _E.body, _place(_E).label("place"), _is_undone(_E).label("undone"))
+    reviewed = newest_about(_E, ("review",), "number").is_not(None)
+    columns = (_E.number, _E.segment, _E.body, _place(_E).label("place"), is_undone(_E).label("undone"))
     found: dict[str, list[_Known]] = {}
     # Not ordered in SQL: SQLite would read the whole project in order rather than use the index of segments.
     for row in await connection.execute(sa.select(*columns, reviewed.label("reviewed")).where(mine)):
@@ -664,6 +656,8 @@ async def _check_single(connection: AsyncConnection, project_id: int, event: Red
     query = sa.select(_E.kind, _E.body).where(_E.project_id == project_id, _E.number == event.of)
     row = (await connection.execute(query)).first()
     about = None if row is None else read_event(row.kind, row.body)
+    if isinstance(about, Rated):
+        await _check_only_rating(connection, project_id, about)
     if not isinstance(about, Confirmed):
         return
     known = (await _of_segments(connection, project_id, [about]))[about.segment_key]
@@ -681,6 +675,13 @@ async def _check_single(connection: AsyncConnection, project_id: int, event: Red
             continue  # it replaces the other, and the unit of a document follows it alone
         if not await _says_otherwise(connection, project_id, low, high):
             raise EqualCorrection
+
+
+async def _check_only_rating(connection: AsyncConnection, project_id: int, rated: Rated) -> None:
+    """Raise EqualCorrection if a rating of the same proposal counts."""
+    mine = sa.and_(_E.project_id == project_id, _E.kind == "rate", _E.segment == rated.segment_key, ~is_undone(_E))
+    if (await connection.execute(sa.select(_E.number).where(mine).limit(1))).first() is not None:
+        raise EqualCorrection
 
 
 async def _insert(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:

@@ -270,19 +270,23 @@ class ProjectStore:
     ) -> int | None:
         """Rate a proposal that was kept, and return the number of the event. None: there is no such proposal.
 
-        The same rating twice is one. Raise ProjectFull if a new one finds `most` events.
+        The same rating twice is one. A proposal whose rating was taken back can be rated again.
+        Raise ProjectFull if a new one finds `most` events.
         """
-        mine = sa.and_(project_proposals.c.project_id == project_id, project_proposals.c.token == rated.token)
         async with self._database.writing() as connection:
             last = await take_numbers(connection, project_id, 0)  # locks the project
-            taken = sa.delete(project_proposals).where(mine).returning(project_proposals.c.body)
-            row = (await connection.execute(taken)).first()
-            if last is None or row is None:
-                return await _equal_rating(connection, project_id, rated)
+            if last is None:
+                return None
+            known = await _ratings(connection, project_id, rated.token)
+            if (counting := next((row for row in known if not row.undone), None)) is not None:
+                return int(counting.number) if counting.body["value"] == rated.value else None
+            body = known[0].body["proposal"] if known else await _taken_proposal(connection, project_id, rated.token)
+            if body is None:
+                return None
             if most and last >= most:
                 raise ProjectFull
             await take_numbers(connection, project_id, 1)
-            event = replace(rated, proposal=decode(Proposal, row.body))
+            event = replace(rated, proposal=decode(Proposal, body))
             new = event_row(project_id, last + 1, event, time.time(), participant_id)
             await connection.execute(sa.insert(project_events), new)
         return last + 1
@@ -560,11 +564,32 @@ async def take_numbers(connection: AsyncConnection, project_id: int, count: int)
     return None if row is None else int(row.number)
 
 
-async def _equal_rating(connection: AsyncConnection, project_id: int, rated: Rated) -> int | None:
-    """The number of the event that gave the same proposal the same value."""
-    mine = sa.and_(_EVENTS.project_id == project_id, _EVENTS.kind == "rate", _EVENTS.segment == rated.token)
-    row = (await connection.execute(sa.select(_EVENTS.number, _EVENTS.body).where(mine))).first()
-    return int(row.number) if row is not None and row.body["value"] == rated.value else None
+def newest_about(event: Any, kinds: Sequence[str], name: str) -> sa.ScalarSelect[Any]:
+    """A column of the newest event of these kinds about an event; `accepted` is that of a review."""
+    later: Any = project_events.alias().c
+    column = later.body["accepted"].as_boolean() if name == "accepted" else later[name]
+    after = sa.and_(later.project_id == event.project_id, later.of == event.number, later.number > event.number)
+    about = sa.and_(after, later.kind.in_(kinds))
+    return sa.select(column).where(about).order_by(later.number.desc()).limit(1).scalar_subquery()
+
+
+def is_undone(event: Any) -> sa.ColumnElement[bool]:
+    """Whether an event was taken back, and no redo followed."""
+    return sa.func.coalesce(newest_about(event, ("undo", "redo"), "kind"), "redo") == "undo"
+
+
+async def _ratings(connection: AsyncConnection, project_id: int, token: str) -> Sequence[Any]:
+    """The ratings of a proposal: number, body, and whether each was taken back."""
+    mine = sa.and_(_EVENTS.project_id == project_id, _EVENTS.kind == "rate", _EVENTS.segment == token)
+    columns = _EVENTS.number, _EVENTS.body, is_undone(_EVENTS).label("undone")
+    return (await connection.execute(sa.select(*columns).where(mine))).all()
+
+
+async def _taken_proposal(connection: AsyncConnection, project_id: int, token: str) -> Any:
+    """Take a proposal that was kept. None: there is no such proposal."""
+    mine = sa.and_(project_proposals.c.project_id == project_id, project_proposals.c.token == token)
+    taken = sa.delete(project_proposals).where(mine).returning(project_proposals.c.body)
+    return (await connection.execute(taken)).scalar()
 
 
 async def confirmed_since(connection: AsyncConnection, project_id: int, last: int, since: float) -> int:

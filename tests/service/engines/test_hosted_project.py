@@ -65,6 +65,16 @@ ASKED = [source for source, _ in PAIRS[:3]]
 NUMBERS = st.integers(2, 9)
 NAMES = count()
 LORA = "lora+memory+copy"
+METHODS: list[tuple[str, dict[str, int]]] = [
+    (LORA, {}),
+    ("full", {}),
+    ("bias", {}),
+    ("memory", {}),
+    ("nmt-el", {}),
+    ("nmt-el", {"seed": 2}),
+    ("nmt-el-recall", {}),
+    ("nmt-reinforce", {}),
+]
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,15 @@ class Rate:
     value: float
 
 
-Action: TypeAlias = Sequence[Event] | Rate  # a step of a project's life
+@dataclass(frozen=True)
+class RateAgain:
+    """Rate the proposal of an earlier rating once more. It counts if the other one was taken back."""
+
+    number: int
+    value: float
+
+
+Action: TypeAlias = Sequence[Event] | Rate | RateAgain  # a step of a project's life
 
 
 @pytest.fixture(scope="module")
@@ -97,16 +115,14 @@ def actions(model: str) -> st.SearchStrategy[list[Action]]:
         st.builds(GlossaryChanged, st.sampled_from([{}, {"database": "Datenbank"}])),
     )
     imported = st.lists(st.builds(lambda pair: Confirmed(*pair, imported=True), pairs), min_size=3, max_size=4)
-    rated = st.builds(Rate, st.sampled_from(ASKED), st.sampled_from([0.0, 0.4, 1.0]))
+    values = st.sampled_from([0.0, 0.4, 1.0])
+    rated = st.builds(Rate, st.sampled_from(ASKED), values) | st.builds(RateAgain, NUMBERS, values)
     one = st.one_of(confirmed, others).map(lambda event: [event])
     return st.lists(st.one_of(one, rated, rated, imported), min_size=1, max_size=9)
 
 
 def configurations(model: str) -> st.SearchStrategy[Configured]:
-    methods = st.sampled_from(
-        [(LORA, {}), ("memory", {}), ("nmt-el", {}), ("nmt-el", {"seed": 2}), ("nmt-reinforce", {})]
-    )
-    return methods.map(lambda chosen: Configured(model, *chosen))
+    return st.sampled_from(METHODS).map(lambda chosen: Configured(model, *chosen))
 
 
 def alone(log: EventLog, models: BaseModels, rejected: dict[int, str] | None = None) -> Learner:
@@ -163,10 +179,26 @@ def test_answers_follow_from_the_log(
     tmp_path_factory: pytest.TempPathFactory, model: str, data: st.DataObject, kills: set[int]
 ) -> None:
     first, chosen = data.draw(configurations(model)), data.draw(actions(model))
+    live_once(tmp_path_factory.mktemp("db"), first, chosen, kills)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", sorted({name for name, _ in METHODS}))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), kills=st.sets(st.integers(1, 9)))
+def test_answers_of_each_method_follow_from_the_log(
+    tmp_path_factory: pytest.TempPathFactory, model: str, method: str, data: st.DataObject, kills: set[int]
+) -> None:
+    """Every project begins with this method."""
+    live_once(tmp_path_factory.mktemp("db"), Configured(model, method), data.draw(actions(model)), kills)
+
+
+def live_once(folder: Path, first: Configured, chosen: Sequence[Action], kills: set[int]) -> None:
+    """Let a project live, with snapshots and rebuilds in between, and compare it with a learner in this process."""
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as threads:
         patch.setattr(learner_state, "SNAPSHOT_EVERY", 2)
         patch.setattr(hosted_project, "MAX_AT_ONCE", 2)
-        asyncio.run(live(tmp_path_factory.mktemp("db"), first, chosen, kills, threads))
+        asyncio.run(live(folder, first, chosen, kills, threads))
 
 
 async def live(
@@ -204,7 +236,10 @@ def check_same_state(project: HostedProject, at_home: Learner) -> None:
 
 
 async def act(storage: Storage, project_id: int, project: HostedProject, log: EventLog, action: Action) -> None:
-    if not isinstance(action, Rate):
+    if isinstance(action, RateAgain):
+        if isinstance(known := log.event(action.number), Rated):
+            await storage.projects.append_rating(project_id, replace(known, value=action.value), None)
+    elif not isinstance(action, Rate):
         await append_events(storage, project_id, action)
     elif log.configured is not None and log.configured.method.startswith("nmt-"):
         answer = await project.translate(log.number, TranslationCall([action.source]))
@@ -418,9 +453,8 @@ def test_a_lesson_that_fails_is_passed_over(tmp_path: Path, model: str, monkeypa
         ]
         assert [answer["repeated"] for answer in answers] == [True, False, True]
         assert [answers[place]["corrections"][0]["number"] for place in (0, 2)] == [2, 4]
-        assert (await storage.projects.learned(one, 3)) is None
-        await project.close()
         assert (await storage.projects.learned(one, 3) or {})["rejected"] == "error"
+        await project.close()
 
     monkeypatch.setattr(learner_state, "learn_lesson", fail)
     run_engine(tmp_path, work)

@@ -76,11 +76,11 @@ class FolderSnapshots:
             shutil.rmtree(self._folder / digest)
 
 
-@pytest.fixture(scope="module")
-def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Learner]:
+@pytest.fixture(scope="module", params=["lora+memory+copy", "full", "bias"])
+def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Learner]:
     folder = tmp_path_factory.mktemp("tiny")
     write_tiny(folder)
-    config = LearnerConfig.create("lora+memory+copy", str(folder))
+    config = LearnerConfig.create(request.param, str(folder))
     model = config.load()
     return lambda: config.make(model)
 
@@ -126,9 +126,10 @@ def test_a_learner_is_a_function_of_the_log(
         assert fingerprint(kept.learner) == fingerprint(killed.learner) == found
         for state in (kept, killed):
             stored = snapshots.results | state.results
-            assert {number: stored[number].rejected for number in results} == {
+            assert {number: stored.get(number, Learned()).rejected for number in results} == {
                 number: result.rejected for number, result in results.items()
             }
+            assert state.numbers == [lesson.number for lesson in log.lessons]
 
 
 def test_snapshots_are_few_and_the_newest_is_among_them() -> None:

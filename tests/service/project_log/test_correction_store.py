@@ -566,6 +566,45 @@ def test_ratings_and_a_deletion_do_not_block_each_other(settings: Settings) -> N
 
 
 @both_databases
+def test_a_proposal_is_rated_again_after_an_undo(settings: Settings) -> None:
+    """One rating of a proposal counts, whatever was taken back."""
+
+    async def work(storage: Storage, project: int) -> None:
+        proposal, about = Proposal(Segment("", "x"), "y", memo={"tokens": [1]}), storage.corrections.add_about
+        (token,) = await storage.projects.add_proposals(project, [proposal])
+
+        async def rate(*values: float) -> list[int | None]:
+            asked = [Rated(Proposal(Segment("", ""), ""), value, token) for value in values]
+            return [await storage.projects.append_rating(project, one, None) for one in asked]
+
+        assert await rate(0.5, 0.5, 1.0) == [2, 2, None]
+        assert await about(project, Undone(2), None) == 3
+        assert await rate(0.5, 0.5, 1.0) == [4, 4, None]
+        with pytest.raises(EqualCorrection):
+            await about(project, Redone(2), None)
+        assert await about(project, Undone(4), None) == 5
+        assert await rate(1.0, 0.5) == [6, None]  # another value
+        assert await about(project, Undone(6), None) == 7
+        assert await about(project, Redone(2), None) == 8
+        with pytest.raises(EqualCorrection):
+            await about(project, Redone(6), None)
+        assert await rate(0.5, 1.0) == [2, None]
+        events = dict(await storage.projects.events_after(project, 1))
+        assert events == {
+            2: Rated(proposal, 0.5, token),
+            3: Undone(2),
+            4: Rated(proposal, 0.5, token),
+            5: Undone(4),
+            6: Rated(proposal, 1.0, token),
+            7: Undone(6),
+            8: Redone(2),
+        }
+        assert [lesson.number for lesson in log_of(list(events.values())).lessons] == [2]
+
+    in_project(settings, work)
+
+
+@both_databases
 def test_an_event_that_changes_nothing_is_not_stored(settings: Settings) -> None:
     async def work(storage: Storage, project: int) -> None:
         store = storage.corrections

@@ -268,6 +268,28 @@ def test_later_ratings_stay_learned(
     asyncio.run(in_place(work, tmp_path, model, models, threads))
 
 
+def test_a_rating_after_an_undo_is_learned_once(
+    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
+) -> None:
+    async def work(place: Place) -> None:
+        number, project = await place.project("one", method="nmt-el")
+        store, (source, _) = place.storage.projects, PAIRS[0]
+        first = await place.rate(number, project, 1, source, 1.0)
+        rated = (await store.events_after(number, 1))[0][1]
+        assert isinstance(rated, Rated)
+        undone = await place.add(number, Undone(first))
+        assert (await project.save(undone))["lessons"] == 0
+        again = await store.append_rating(number, rated, None)
+        assert again == undone + 1
+        assert (await project.learn(again, proof=False))["learned"]["updates"] == 1
+        state = await project.save(again)
+        never_id, never = await place.project("never", rated, method="nmt-el")
+        assert state["digest"] == (await never.save(2))["digest"]
+        assert await saved(place, number, state["digest"]) == await saved(place, never_id, state["digest"])
+
+    asyncio.run(in_place(work, tmp_path, model, models, threads))
+
+
 def test_ratings_do_not_shift_the_numbers_of_corrections(
     tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
 ) -> None:
