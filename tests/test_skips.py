@@ -62,3 +62,15 @@ def test_every_listed_test_exists() -> None:
     for name in (line.split()[0] for line in lines if not line.startswith("#")):
         path, _, function = name.partition("::")
         assert f"def {function.partition('[')[0]}(" in (HERE.parent / path).read_text(encoding="utf-8"), name
+
+
+def test_every_test_that_mounts_a_file_system_is_listed() -> None:
+    """Containers often lack the right, also those of CI."""
+    names = {line.split()[0] for line in (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()}
+    found = {
+        f"{path.relative_to(HERE.parent).as_posix()}::{name}"
+        for path in HERE.rglob("test_*.py")
+        for name in re.findall(r"^@needs_mounts\n(?:@.*\n)*def (\w+)", path.read_text(encoding="utf-8"), re.M)
+    }
+    assert len(found) > 3
+    assert found <= names
