@@ -45,9 +45,11 @@ class HasBeam(Protocol):
 
 
 def learn_unit(learner: Learner, lesson: TranslatedUnit) -> Learned:
-    """Learn from a unit that is translated already."""
+    """Learn from a unit that is translated already: its sentences as the learner sees them when it translates."""
     if isinstance(learner, ProtectsText):
         return learner.learn(Proposal(lesson.segment, ""), PostEdit(lesson.target))
+    if not (lesson.segment.source.strip() and lesson.target.strip()):
+        return Learned(rejected="empty")
     pairs = _text_unit(lesson.segment).lessons(lesson.target)
     learned = [_learn_pair(learner, replace(lesson.segment, source=source), target) for source, target in pairs]
     kept = [one for one in learned if one.rejected is None]

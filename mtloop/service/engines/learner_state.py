@@ -16,7 +16,8 @@ from mtloop.core.protocols import Learner
 from mtloop.core.types import Learned, PostEdit
 from mtloop.service.project_log.event_log import EventLog, LoggedLesson
 from mtloop.service.telemetry import LOGGER
-from mtloop.translation.unit_translation import ProtectsText
+from mtloop.translation.lesson_choice import TranslatedUnit
+from mtloop.translation.unit_translation import ProtectsText, learn_unit
 
 SNAPSHOT_EVERY = 25  # lessons
 FAILED = Learned(rejected="error")
@@ -251,9 +252,9 @@ def with_gaps(digest: str, passed: Sequence[str]) -> str:
 
 
 def learn_lesson(learner: Learner, lesson: LoggedLesson) -> Learned:
-    """Learn one lesson. A learner that needs its own translation to learn from a correction translates first."""
+    """Learn one lesson: of a correction, what the learner sees when it translates. A rating is that of its proposal."""
     if isinstance(lesson.feedback, PostEdit) and not isinstance(learner, ProtectsText):
-        return learner.learn(learner.propose(lesson.proposal.segment), lesson.feedback)
+        return learn_unit(learner, TranslatedUnit(lesson.proposal.segment, lesson.feedback.text))
     return learner.learn(lesson.proposal, lesson.feedback)
 
 
