@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from mtloop.service.problems import (
 )
 from mtloop.service.state import Service, service
 from mtloop.service.tasks.leaderboard import LeaderboardRow, block_scores, leaderboard, running_averages
-from mtloop.service.tasks.models import Run, RunProgress, SharedTask
+from mtloop.service.tasks.models import CheckpointSums, Run, RunProgress, SharedTask
 from mtloop.service.tasks.run_routes import ALWAYS, IN_PARTS, MAX_NUMBER
 
 PASSES_PER_PAGE, MAX_PASSES_PER_PAGE = 20, 50
@@ -116,7 +117,17 @@ async def curves(
     shown = found[:limit]
     numbers = [one.pass_number for one in shown]
     points, checkpoints = await store.curve(run, numbers), await store.checkpoints(run, numbers)
-    passes = [
+    passes = await asyncio.to_thread(_curves_of, task, shown, points, checkpoints)  # many blocks take long
+    return passes, numbers[-1] if len(found) > limit else None
+
+
+def _curves_of(
+    task: SharedTask,
+    passes: Sequence[RunProgress],
+    points: Mapping[int, list[RunProgress]],
+    checkpoints: Mapping[int, list[CheckpointSums]],
+) -> list[dict[str, Any]]:
+    return [
         {
             "pass": now.pass_number,
             "position": now.position,
@@ -124,9 +135,8 @@ async def curves(
             "running": running_averages(task, _reached(points.get(now.pass_number, []), now)),
             "held_out": [asdict(one) for one in block_scores(task, now, checkpoints.get(now.pass_number, []))],
         }
-        for now in shown
+        for now in passes
     ]
-    return passes, numbers[-1] if len(found) > limit else None
 
 
 def _reached(points: list[RunProgress], now: RunProgress) -> list[RunProgress]:

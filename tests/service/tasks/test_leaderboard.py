@@ -29,7 +29,6 @@ from mtloop.metrics.regret import MeanReward, relative_reward
 from mtloop.service.storage import Storage
 from mtloop.service.tasks import result_routes
 from mtloop.service.tasks.export import write_trace
-from mtloop.service.tasks.leaderboard import LeaderboardRow, leaderboard
 from mtloop.service.tasks.publication import is_curve_point
 
 ORACLE = [reference.replace("geheimen ", "") for reference in REFERENCES]
@@ -136,20 +135,31 @@ def test_a_row_has_the_first_and_the_last_complete_block(task_server: TaskServer
     assert task_server.with_storage(blocks) == [[0, 2], []]
 
 
-def test_a_leaderboard_is_computed_outside_the_event_loop(lite: TaskServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others do not wait for the scores of a thousand rows: neither in the API nor on the page."""
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("leaderboard", ["/v1/tasks/dev/leaderboard", "/tasks/dev"]),
+        ("block_scores", ["/v1/runs/{run}/curves", "/runs/{run}"]),
+    ],
+)
+def test_results_are_computed_outside_the_event_loop(
+    lite: TaskServer, monkeypatch: pytest.MonkeyPatch, name: str, paths: list[str]
+) -> None:
+    """Others do not wait for the scores of many rows or blocks: neither in the API nor on the page."""
     dev(lite)
-    threads: list[int] = []
+    compute, threads = getattr(result_routes, name), list[int]()
 
-    def note(*arguments: Any) -> list[LeaderboardRow]:
+    def note(*arguments: Any) -> Any:
         threads.append(threading.get_ident())
-        return leaderboard(*arguments)
+        return compute(*arguments)
 
-    monkeypatch.setattr(result_routes, "leaderboard", note)
-    with lite.serve(lite.participant()) as client:
-        start(client, "dev")
-        for path in ("/v1/tasks/dev/leaderboard", "/tasks/dev"):
-            assert client.get(path).status_code == 200
+    monkeypatch.setattr(result_routes, name, note)
+    key = lite.participant()
+    with lite.serve(key) as client:
+        run = start(client, "dev")
+        client.post("/login", data={"key": key})
+        for path in paths:
+            assert client.get(path.format(run=run)).status_code == 200
         assert client.portal is not None
         of_loop = client.portal.call(threading.get_ident)
     assert len(threads) == 2
