@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from helpers.client_environments import run_client
+from helpers.omegat_plugin import ask_as_omegat, documented_addresses
 from helpers.served_projects import ServedProjects, serving_projects
 from helpers.through_every_api import through_every_api
 from helpers.tiny_marian import demo_pairs, write_tiny
@@ -173,10 +174,9 @@ def test_a_suggestion_reaches_every_client(served: ServedProjects) -> None:
 
 
 def test_requests_as_omegat_sends_them(served: ServedProjects) -> None:
-    expected = translations(served, TEXTS[:1])
-    omegat = {"q": TEXTS[0], "source": "EN", "target": "DE", "format": "text"}
-    answer = httpx2.post(f"{served.url}/libretranslate/key/{served.key}/translate", json=omegat, timeout=60)
-    assert [answer.json()["translatedText"]] == expected
+    addresses = documented_addresses(served.url, served.key)
+    with httpx2.Client(timeout=60) as client:
+        assert [ask_as_omegat(client, addresses[0], TEXTS[0])] == translations(served, TEXTS[:1])
 
 
 def test_requests_as_dialect_sends_them(served: ServedProjects) -> None:

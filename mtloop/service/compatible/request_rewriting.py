@@ -5,6 +5,7 @@
 | `Authorization: DeepL-Auth-Key KEY` or `Bearer KEY`, `MMT-ApiKey: KEY` | `x-api-key: KEY` |
 | `?api_key=KEY`, `?auth_key=KEY` | `x-api-key: KEY` |
 | `/key/KEY/translate` | `/translate`, with `x-api-key: KEY` |
+| `/key/KEY` by POST | the same: OmegaT sends texts to the address as it is written |
 | `/translate/`, `//translate` | `/translate` |
 | `/translate` with the header `MMT-ApiKey` | `/modernmt/translate` |
 | `X-HTTP-Method-Override: GET`, to ModernMT | the method GET |
@@ -30,6 +31,7 @@ ROOT_PATHS = frozenset(
     ("/translate", "/languages", "/detect", "/suggest", "/frontend/settings", "/spec", "/translate_file", "/v1/models")
 )
 HEALTH = "/health"  # clients of LibreTranslate ask for it beside their other addresses
+TRANSLATE = "/translate"
 UNKNOWN = "/key/"  # below the prefix of an API, where nothing is
 LIBRETRANSLATE, MODERNMT, MODERNMT_KEY = "/libretranslate", "/modernmt", "mmt-apikey"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -60,7 +62,7 @@ def rewritten(scope: Scope) -> Scope:
     path = _without_slash(path)
     if not is_compatible(path):
         return scope if path != HEALTH else {**scope, "path": path, "raw_path": path.encode()}
-    path, key = _without_key(path)
+    path, key = _without_key(path, scope["method"])
     key = key or _given_key(headers, scope["query_string"])
     new = {**scope, "path": path, "raw_path": path.encode(), KEY_IN_BODY: not key}
     if path.startswith(f"{MODERNMT}/"):
@@ -86,12 +88,14 @@ def _without_slash(path: str) -> str:
     return shorter if shorter == HEALTH or is_compatible(shorter) else path
 
 
-def _without_key(path: str) -> tuple[str, str]:
+def _without_key(path: str, method: str) -> tuple[str, str]:
     """An address without the key in it, and the key. No key in an address opens the native API: logs keep addresses."""
     found = _IN_PATH.fullmatch(path)
     if found is None:
         return path, ""
     inner = found["before"] + found["after"]
+    if inner in ("", LIBRETRANSLATE) and method == "POST":
+        inner += TRANSLATE
     return (
         (inner, unquote(found["key"]))
         if is_compatible(inner) or inner == HEALTH

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from helpers.omegat_plugin import ask_as_omegat, documented_addresses
 from helpers.shared_task import TaskServer
 from starlette.testclient import TestClient
 
@@ -159,6 +160,18 @@ def test_the_key_names_one_of_several_projects(home: TaskServer, client: TestCli
     ):
         assert client.post(path, json=TEXT | body, headers=headers).status_code == 200
     assert status(client, headers={"x-api-key": f"{key}:manual"}) == 403  # of somebody else
+
+
+def test_the_addresses_for_omegat_in_the_docs(client: TestClient, key: str) -> None:
+    """The second one needs no key, because of `--open`. Without `/translate` at its end, the first one works too."""
+    addresses = documented_addresses(LOCAL, f"{key}:manual")
+    assert [address.removeprefix(LOCAL).partition("/key/")[0] for address in addresses] == [
+        "/libretranslate",
+        "/translate",
+    ]
+    expected = client.post("/translate", json=TEXT, headers={"x-api-key": key}).json()["translatedText"]
+    for address in (*addresses, addresses[0].removesuffix("/translate")):
+        assert ask_as_omegat(client, address, TEXT["q"]) == expected
 
 
 def test_a_key_in_the_address_is_not_logged(client: TestClient, key: str, log_lines: list[str]) -> None:

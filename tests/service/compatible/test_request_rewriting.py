@@ -48,6 +48,8 @@ def key_of(scope: dict[str, Any]) -> str:
         ("/deepl//v2//translate", "", {"x_api_key": KEY}, "/deepl/v2/translate"),
         ("/openai/v1//chat/completions", "", {"x_api_key": KEY}, "/openai/v1/chat/completions"),
         (f"/libretranslate//key/{KEY}//translate", "", {}, "/libretranslate/translate"),
+        (f"/libretranslate/key/{KEY}", "", {}, "/libretranslate/translate"),
+        (f"/key/{KEY}/", "", {}, "/translate"),
     ],
 )
 def test_a_key_is_found_wherever_it_is(path: str, query: str, headers: dict[str, str], expected: str) -> None:
@@ -94,15 +96,18 @@ def test_the_method_may_be_in_a_header_of_modernmt_only() -> None:
     assert rewrite("/translate", x_http_method_override="GET")["method"] == "POST"
 
 
-@pytest.mark.parametrize("path", ["/v1/projects", "/v1/keys", "/", "/login", "/healthz"])
+@pytest.mark.parametrize("path", ["/v1/projects", "/v1/keys", "/login", "/healthz"])
 def test_a_key_in_the_address_does_not_open_the_native_api(path: str) -> None:
     scope = rewrite(f"/key/{KEY}{path}")
     assert (scope["path"], key_of(scope)) == ("/libretranslate/key/", "")
 
 
-def test_a_key_at_the_end_of_an_address_opens_nothing() -> None:
-    for path in (f"/key/{KEY}", f"/key/{KEY}/", f"/key/{KEY}//"):
-        assert (rewrite(path)["path"], key_of(rewrite(path))) == ("/libretranslate/key/", "")
+def test_a_key_at_the_end_of_an_address_opens_nothing_else() -> None:
+    for path in (f"/key/{KEY}", f"/key/{KEY}/", f"/key/{KEY}//", f"/libretranslate/key/{KEY}"):
+        scope = rewrite(path, method="GET")
+        assert (scope["path"], key_of(scope)) == ("/libretranslate/key/", "")
+    scope = rewrite(f"/deepl/key/{KEY}")
+    assert (scope["path"], key_of(scope)) == ("/deepl/key/", "")
 
 
 def test_clients_of_libretranslate_may_ask_for_the_health_beside_their_other_addresses() -> None:
