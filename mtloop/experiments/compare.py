@@ -197,6 +197,13 @@ class MethodComparison(ExperimentResult):
         return list(self.evaluation.results())
 
     @property
+    def lead(self) -> str:
+        """Two sentences, those of the report: what was found, and how sure it is."""
+        from mtloop.report.verdict import lead_text
+
+        return lead_text(self.evaluation, self._results)
+
+    @property
     def table(self) -> Table:
         """The scores; stars mark significant differences from the baseline."""
         from mtloop.report import text_tables
@@ -245,7 +252,9 @@ class MethodComparison(ExperimentResult):
         return plot_curves(self.evaluation)
 
     def text(self) -> Iterator[str]:
-        """Yield the tables as text: scores, relative differences, and those of the 2012 paper where they apply."""
+        """Yield what was found, and the tables: scores, relative differences, those of the 2012 paper if they apply."""
+        if self.lead:
+            yield f"{self.lead}\n"
         yield f"{self.table}\n"
         yield f"{self.relative}\n"
         if self.learning_curves is not None:

@@ -67,10 +67,11 @@ class DemoResult(Result):
         return self.scores.table
 
     def text(self) -> Iterator[str]:
-        """Yield the note and all tables as text."""
+        """Yield the note, what was found, and all tables as text."""
         if self.note:
             yield f"{self.note}\n"
         if isinstance(self.scores, MethodComparison):
             yield from self.scores.text()
         else:
+            yield f"{self.scores.lead}\n"
             yield f"{self.table}\n"

@@ -22,6 +22,7 @@ from mtloop.metrics.scorer_process import TIMEOUT, Scorer
 from mtloop.report import text_tables, write_report
 from mtloop.report.result import Result
 from mtloop.report.table import Table
+from mtloop.report.verdict import lead_text
 
 Texts: TypeAlias = str | Path | Sequence[str]
 """A file with one segment per line, or a list of segments."""
@@ -135,6 +136,11 @@ class EvaluationResult(Result):
     def results(self) -> list[SystemResult]:
         """All scores, with their comparisons with the baseline; computed once."""
         return list(self.evaluation.results())
+
+    @property
+    def lead(self) -> str:
+        """Two sentences, those of the report: what was found, and how sure it is."""
+        return lead_text(self.evaluation, self.results)
 
     @property
     def table(self) -> Table:

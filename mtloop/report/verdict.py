@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 from mtloop.core.types import Score
 from mtloop.metrics.base import Additive
@@ -17,6 +18,7 @@ from mtloop.report.short_streams import short_stream_note, shown_metrics
 from mtloop.report.wording import fitted_errors, p_value_text, selection_note, signed
 
 UNFAIR_SUFFIX = "-unfair"  # marks systems that have seen the references; only their slopes are of interest
+LINE = 100  # characters of a line of plain text
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ def verdict(evaluation: Evaluation, results: Sequence[SystemResult]) -> Verdict:
         return Verdict((f"{note.capitalize()}.",) if note else (), ())
     lead, *others = (finding.sentences for finding in findings)
     return Verdict(lead, others)
+
+
+def lead_text(evaluation: Evaluation, results: Sequence[SystemResult]) -> str:
+    """Return the lead as lines of a terminal; empty if there is nothing to say."""
+    return fill("".join(verdict(evaluation, results).lead), LINE, break_on_hyphens=False)
 
 
 def _fair(results: Sequence[SystemResult]) -> list[SystemResult]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.command_result import CommandResult
 from helpers.forked import kill_at, run_forked
+from helpers.report_samples import report_lead
 from helpers.tiers import slow
 from helpers.tiny_marian import demo_pairs, write_tiny
 
@@ -189,6 +190,9 @@ def test_compare_prints_the_tables_and_writes_the_report(mtloop: Call, model: Pa
     assert result.code == 0, result.err
     assert all(method in result.out for method in methods.split(","))
     assert "relative" in result.out
+    lead = result.out.split("\n\n")[0]
+    assert " ".join(lead.split()) == report_lead(tmp_path / "report.html")
+    assert max(map(len, lead.splitlines())) <= 100
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert {path.name for path in tmp_path.glob("*.jsonl")} >= {f"{method}.jsonl" for method in methods.split(",")}
 

@@ -15,7 +15,10 @@ def test_the_recorded_systems_are_scored_and_reported(tmp_path: Path) -> None:
     assert list(frame.index) == ["baseline", "lora+memory+copy"]
     assert set(METRICS) <= set(frame.columns)
     assert frame.loc["lora+memory+copy", "ter"] < frame.loc["baseline", "ter"]
-    assert list(result.text()) == ["These are recorded outputs of the embedded model.\n", f"{result}\n"]
+    note, lead, table = result.text()
+    assert note == "These are recorded outputs of the embedded model.\n"
+    assert lead == f"{result.scores.lead}\n"
+    assert table == f"{result}\n"
     assert "too short for slopes (3 blocks; 8 are needed)" in str(result)
 
 

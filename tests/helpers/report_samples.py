@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+from lxml import html
 
 from mtloop.core import PostEdit, Proposal, Segment, Step, Truth
 from mtloop.report.chart import Axis, Band, Chart, Series
@@ -35,6 +37,12 @@ def _triple(i: int, right: bool) -> tuple[str, str, str]:
     source, term, other = TERMS[i % 3]
     output, number = term if right else other, "Zahl" if i % 4 == 2 else "Nummer"
     return f"Open the {source} {i} .", f"Öffnen Sie {output} {number} {i} .", f"Öffnen Sie {term} Nummer {i} ."
+
+
+def report_lead(page: Path) -> str:
+    """Return the first two sentences of a report, as plain text."""
+    (verdict,) = html.document_fromstring(page.read_text(encoding="utf-8")).xpath("//p[@class='verdict']")
+    return " ".join(verdict.text_content().split())
 
 
 def terms(learns: bool, number: int = 40) -> list[Step]:
