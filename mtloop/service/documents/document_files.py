@@ -17,7 +17,7 @@ from mtloop.core.errors import InputError
 from mtloop.data.formats.filling import FILES, TEMPLATE_FORMATS, BilingualFile, FileUnit, Filling, UnitState
 from mtloop.service.accounts.keys import new_token
 from mtloop.service.cache import LRUCache
-from mtloop.service.documents.failed_texts import checks_of
+from mtloop.service.documents.failed_texts import TextRules, checks_of
 from mtloop.service.documents.models import LOCKED, OPEN, TRANSLATED, NewDocument, NewUnit, StoredDocument
 from mtloop.service.documents.store import DocumentStore
 from mtloop.service.long_work import long_work
@@ -121,7 +121,7 @@ def _new_unit(unit: FileUnit, language: str) -> NewUnit:
     for text in (unit.id, unit.source, unit.target, json.dumps(context, ensure_ascii=False)):
         storable(text)
     state = _STATES.get(unit.state, OPEN)
-    checks = checks_of(unit.source, unit.target, unit.syntax, language) if state != LOCKED else []
+    checks = checks_of(TextRules.of(unit, language), unit.target) if state != LOCKED else []
     is_fuzzy = unit.state is UnitState.FUZZY
     return NewUnit(unit.id, unit.source, unit.target, state, is_fuzzy, context, unit.syntax, checks)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from mtloop.text.messages import join_names
+from mtloop.text.protected.format_strings import fit_formats
 from mtloop.text.protected.tags import find_tags
 from mtloop.text.text_unit import Syntax
 from mtloop.translation.quality_checks import SERIOUS, FailedCheck, failed_checks, xml_error
@@ -16,11 +19,43 @@ MAX_MESSAGE = 300
 NEVER = ("empty", "XML")  # not even with `force`
 
 
-def checks_of(source: str, text: str, syntax: str, target_lang: str) -> list[dict[str, Any]]:
+class HasSource(Protocol):
+    """A unit of a file, or its row in the database."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def syntax(self) -> str: ...
+
+    @property
+    def context(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class TextRules:
+    """What the text of a unit is checked against. `flags` are those of gettext, such as `c-format`."""
+
+    source: str
+    syntax: str = "plain"
+    language: str = ""
+    flags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, unit: HasSource, language: str) -> TextRules:
+        """The rules of a unit. `language` is that of its translation."""
+        return cls(unit.source, unit.syntax, language, tuple(unit.context.get("flags", ())))
+
+    def fitted(self, translation: str) -> str:
+        """A translation by the engine, with percent signs and braces as the program of the file needs them."""
+        return fit_formats(self.source, translation, self.flags)
+
+
+def checks_of(rules: TextRules, text: str) -> list[dict[str, Any]]:
     """The checks that a text fails, as JSON. A text that is not there fails none."""
-    if not text or _is_long(source, text):
+    if not text or _is_long(rules.source, text):
         return []
-    return [check_json(one) for one in _failed(source, text, syntax, target_lang)]
+    return [check_json(one) for one in _failed(rules, text)]
 
 
 def _is_long(source: str, text: str) -> bool:
@@ -28,12 +63,12 @@ def _is_long(source: str, text: str) -> bool:
 
 
 @lru_cache(maxsize=128)
-def _failed(source: str, text: str, syntax: str, target_lang: str) -> tuple[FailedCheck, ...]:
+def _failed(rules: TextRules, text: str) -> tuple[FailedCheck, ...]:
     """The checks that a text fails. Routes compute them in a thread; the transaction that follows finds them here.
 
     On SQLite all who write wait for a transaction, and the checks of a long text take a while.
     """
-    return failed_checks(source, text, syntax=syntax, target_lang=target_lang)
+    return failed_checks(rules.source, text, syntax=rules.syntax, target_lang=rules.language, flags=rules.flags)
 
 
 def forget_checks() -> None:
@@ -45,20 +80,21 @@ def check_json(failed: FailedCheck) -> dict[str, Any]:
     return {"name": failed.name, "message": failed.message[:MAX_MESSAGE], "serious": failed.name in SERIOUS}
 
 
-def objection(source: str, text: str, syntax: str, target_lang: str) -> tuple[str, bool]:
+def objection(rules: TextRules, text: str) -> tuple[str, bool]:
     """Why a text should not be confirmed, empty if it may; and whether a person may insist on it.
 
-    >>> objection("Delete {name}?", "Löschen?", "plain", "de")
+    >>> objection(TextRules("Delete {name}?", "plain", "de"), "Löschen?")
     ('placeholders: {name} is missing', True)
-    >>> objection("Delete <g id='1'>it</g>", "<g id='1'>Löschen", "xml", "de")
+    >>> objection(TextRules("Delete <g id='1'>it</g>", "xml", "de"), "<g id='1'>Löschen")
     ('tags: </g> is missing', False)
     """
+    source, syntax = rules.source, rules.syntax
     if added := _added_elements(source, text, syntax):
         return f"tags: {join_names(added)[:MAX_MESSAGE]} not in the source", False
     if _is_long(source, text):
         found = _objection_to_long(text, syntax)
         return found, not found
-    failed = [one for one in _failed(source, text, syntax, target_lang) if one.name in SERIOUS]
+    failed = [one for one in _failed(rules, text) if one.name in SERIOUS]
     if not failed:
         return "", True
     return str(failed[0])[:MAX_MESSAGE], not any(one.name in NEVER for one in failed)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from mtloop.service.documents.failed_texts import objection
+from mtloop.service.documents.failed_texts import TextRules, objection
 from mtloop.service.documents.models import LOCKED
 from mtloop.service.project_log.event_log import Confirmed
 from mtloop.text.text_unit import Syntax
@@ -21,12 +21,16 @@ MARKS = "<&"  # they begin what only some syntaxes read as markup
 
 @dataclass(frozen=True)
 class FollowingUnit:
-    """A unit that may follow corrections. `correction` is the number of the one that it follows now."""
+    """A unit that may follow corrections. `correction` is the number of the one that it follows now.
+
+    `flags` are those of gettext, such as `c-format`.
+    """
 
     source: str
     syntax: str
     state: str
     correction: int | None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ class FollowedCorrection:
 
 
 def _is_acceptable(unit: FollowingUnit, event: Confirmed, language: str) -> bool:
-    found, may_insist = objection(unit.source, event.translation, unit.syntax, language)
+    rules = TextRules(unit.source, unit.syntax, language, unit.flags)
+    found, may_insist = objection(rules, event.translation)
     return not found or (may_insist and event.insisted)
 
 

@@ -19,7 +19,7 @@ from mtloop.service.accounts.tables import participants
 from mtloop.service.audit.models import Actor
 from mtloop.service.audit.store import record
 from mtloop.service.database import Database, insert_row
-from mtloop.service.documents.failed_texts import checks_of
+from mtloop.service.documents.failed_texts import TextRules, checks_of
 from mtloop.service.documents.followed_correction import FollowedCorrection, FollowingUnit
 from mtloop.service.documents.models import (
     CONFIRMED,
@@ -200,7 +200,7 @@ class DocumentStore:
                 raise UnitChanged
             shown = unit.target if text is None else text
             values = {"draft": text, "draft_participant_id": None if text is None else participant_id}
-            await _write(connection, key, change, values | _checked(unit.source, shown, unit.syntax, language))
+            await _write(connection, key, change, values | _checked(TextRules.of(unit, language), shown))
         return key.version + 1, change
 
     async def begin_confirmation(
@@ -217,7 +217,7 @@ class DocumentStore:
                 return
             raise UnitChanged
         values = {"draft": None, "draft_participant_id": None}
-        await _write(connection, key, change, values | _checked(unit.source, text, unit.syntax, language))
+        await _write(connection, key, change, values | _checked(TextRules.of(unit, language), text))
 
     async def begin_undo(self, connection: AsyncConnection, document: StoredDocument, key: UnitKey) -> None:
         """Check that a unit may be opened again. Raise UnitChanged or UnitNotConfirmed."""
@@ -244,6 +244,7 @@ class DocumentStore:
             _U.source,
             _U.target,
             _U.syntax,
+            _U.context,
             _U.state,
             _U.segment,
             _U.correction,
@@ -255,8 +256,9 @@ class DocumentStore:
         units = (await connection.execute(query.where(mine).order_by(_U.document_id, _U.place))).all()
         standing = await standing_confirmations(connection, project_id, [unit.segment for unit in units])
         for unit in units:
-            following = FollowingUnit(unit.source, unit.syntax, unit.state, unit.correction)
             confirmed, language = standing.get(unit.segment, ()), unit.target_language
+            flags = TextRules.of(unit, language).flags
+            following = FollowingUnit(unit.source, unit.syntax, unit.state, unit.correction, flags)
             chosen = await asyncio.to_thread(FollowedCorrection.choose, following, confirmed, language)
             if chosen.number != unit.correction or (chosen.draft is not None and unit.draft is None):
                 await _set_correction(connection, project_id, unit, chosen, participant_id)
@@ -360,8 +362,8 @@ async def _write(connection: AsyncConnection, key: UnitKey, change: int, values:
     await connection.execute(changed)
 
 
-def _checked(source: str, text: str, syntax: str, language: str) -> dict[str, Any]:
-    checks = checks_of(source, text, syntax, language)
+def _checked(rules: TextRules, text: str) -> dict[str, Any]:
+    checks = checks_of(rules, text)
     return {"checks": checks, "failing": bool(checks)}
 
 
@@ -388,7 +390,7 @@ async def _set_correction(
             draft = await _translation(connection, project_id, unit.correction)
         values |= {"draft": draft, "draft_participant_id": None if draft is None else participant_id}
     shown = text if draft is None else draft
-    values |= await asyncio.to_thread(_checked, unit.source, shown, unit.syntax, unit.target_language)
+    values |= await asyncio.to_thread(_checked, TextRules.of(unit, unit.target_language), shown)
     await _write(connection, UnitKey(unit.document_id, unit.place), change, values)
 
 

@@ -29,7 +29,7 @@ from mtloop.service.documents.document_bodies import (
     unit_json,
 )
 from mtloop.service.documents.document_routes import OF_DOCUMENT, files_of, find_document
-from mtloop.service.documents.failed_texts import checks_of, objection
+from mtloop.service.documents.failed_texts import TextRules, checks_of, objection
 from mtloop.service.documents.models import (
     LOCKED,
     DocumentGone,
@@ -180,7 +180,8 @@ def _suggestion(
     project: TranslationProject,
     texts: Mapping[int, tuple[str, str]],
 ) -> dict[str, Any]:
-    text = answer["translation"]
+    rules = TextRules.of(unit, project.target_language)
+    text = rules.fitted(answer["translation"])
     terms = dict.fromkeys((match.term.source, match.term.targets[0]) for match in glossary.find(unit.source))
     return {
         "index": unit.place,
@@ -188,7 +189,7 @@ def _suggestion(
         "repeated": answer["repeated"],
         "corrections": as_written(answer["corrections"], texts, unit.syntax),
         "terms": [{"source": source, "target": target} for source, target in terms],
-        "checks": checks_of(unit.source, text, unit.syntax, project.target_language),
+        "checks": checks_of(rules, text),
         "parts": parts_of(text, unit.syntax, unit.source),
     }
 
@@ -206,7 +207,9 @@ async def complete(project: str, document: str, index: Place, request: Request) 
     body = await read_body(request, PrefixBody, here.settings.max_project_body)
     unit = await _workable(here, one, index)
     answer = await translate_texts(here, request, found, [unit.source], unit.syntax, prefix=body.prefix)
-    return json_response({"translation": answer["translations"][0]["translation"]})
+    text = answer["translations"][0]["translation"]
+    fitted = TextRules.of(unit, found.project.target_language).fitted(text)
+    return json_response({"translation": fitted if fitted.startswith(body.prefix) else text})
 
 
 @router.put(
@@ -224,7 +227,7 @@ async def save_draft(project: str, document: str, index: Place, request: Request
     unit = await _workable(here, one, index)
     key, language = UnitKey(one.id, index, body.version), found.project.target_language
     shown = unit.target if body.text is None else body.text
-    await asyncio.to_thread(checks_of, unit.source, shown, unit.syntax, language)  # before the transaction needs them
+    await asyncio.to_thread(checks_of, TextRules.of(unit, language), shown)  # before the transaction needs them
     with unit_problems():
         version, change = await here.storage.documents.set_draft(one, key, body.text, found.participant.id, language)
     return json_response({"version": version, "change": change})
@@ -276,8 +279,8 @@ async def _check_text(
     Return whether it breaks something, and the person insists on it.
     """
     check_size(service(request), body.text, body.suggestion)
-    language = project.target_language
-    found, may_insist = await asyncio.to_thread(objection, unit.source, body.text, unit.syntax, language)
+    rules = TextRules.of(unit, project.target_language)
+    found, may_insist = await asyncio.to_thread(objection, rules, body.text)
     if found and not (body.force and may_insist):
         raise ProblemError(protected_text(found, may_insist))
     await files_of(request).check(project, document, unit.place, body.text)
@@ -296,7 +299,7 @@ async def undo_unit(project: str, document: str, index: Place, request: Request)
     found, one = await find_document(request, project, document, Role.CONFIRM)
     body = await read_body(request, VersionBody, here.settings.max_body)
     unit = await _workable(here, one, index)
-    await asyncio.to_thread(checks_of, unit.source, unit.target, unit.syntax, found.project.target_language)
+    await asyncio.to_thread(checks_of, TextRules.of(unit, found.project.target_language), unit.target)
 
     async def check(connection: AsyncConnection) -> None:
         await here.storage.documents.begin_undo(connection, one, UnitKey(one.id, index, body.version))

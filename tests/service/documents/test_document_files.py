@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.document_calls import DocumentServer
+from helpers.document_calls import DocumentServer, WorkedDocument
 from helpers.file_samples import po
 
 from mtloop.service.documents import document_files, document_routes
@@ -55,6 +55,10 @@ msgstr ""
 msgid "Close"
 msgstr "Schließen"
 """
+PO_HEADER = (
+    '"Language: de\\n"\n"MIME-Version: 1.0\\n"\n"Content-Transfer-Encoding: 8bit\\n"\n'
+    '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -112,21 +116,56 @@ def test_msgfmt_takes_the_downloaded_file(lite_documents: DocumentServer, tmp_pa
         '#, c-format\nmsgid "%d file in %s"\nmsgid_plural "%d files in %s"\nmsgstr[0] ""\nmsgstr[1] ""\n\n'
         'msgid "First line\\n"\n"Second \\"line\\"\\n"\nmsgstr ""\n'
     )
-    header = (
-        '"Language: de\\n"\n"MIME-Version: 1.0\\n"\n"Content-Transfer-Encoding: 8bit\\n"\n'
-        '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n'
-    )
-    document = lite_documents.upload(po(entries, header=header))
+    document = lite_documents.upload(po(entries, header=PO_HEADER))
     texts = {"%d file in %s": "%d Datei in %s", "%d files in %s": "%d Dateien in %s"}
     for unit in document.units(filter="open"):
         text = texts.get(unit["source"], 'Erste Zeile\nZweite "Zeile"\n')
         response = document.confirm(unit["index"], text)
         assert response.status_code == 200, response.text
-    path = tmp_path / "menu.po"
-    path.write_bytes(document.file())
-    done = subprocess.run(["msgfmt", "-c", "-o", tmp_path / "menu.mo", path], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    assert b'msgstr[1] "%d Dateien in %s"' in path.read_bytes()
+    assert _refused_by_msgfmt(document, tmp_path) == ""
+    assert b'msgstr[1] "%d Dateien in %s"' in document.file()
+
+
+@pytest.mark.skipif(shutil.which("msgfmt") is None, reason="gettext is not installed")
+@pytest.mark.parametrize(
+    ("entry", "wrong", "right"),
+    [
+        ('#, c-format\nmsgid "%d percent used"', "%d % belegt", "%d %% belegt"),
+        ('#, c-format\nmsgid "%d percent free"', "%d % frei", "%d %% frei"),
+        ('#, python-format\nmsgid "%(n)d percent"', "%(n)d % voll", "%(n)d %% voll"),
+        ('#, python-brace-format\nmsgid "{n} used"', "{n} { belegt", "{n} {{ belegt"),
+    ],
+)
+def test_a_text_that_msgfmt_refuses_is_not_confirmed_unseen(
+    lite_documents: DocumentServer, tmp_path: Path, entry: str, wrong: str, right: str
+) -> None:
+    document = lite_documents.upload(po(f'{entry}\nmsgstr ""\n', header=PO_HEADER))
+    (unit,) = document.units(filter="open")
+    index = unit["index"]
+    assert document.draft(index, wrong).status_code == 200
+    assert _serious(document, index) == ["format"]
+    refused = document.confirm(index, wrong)
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:mtloop:protected-text")
+    assert document.confirm(index, wrong, force=True).status_code == 200
+    assert _serious(document, index) == ["format"]
+    assert "msgstr" in _refused_by_msgfmt(document, tmp_path)
+    assert document.confirm(index, right).status_code == 200
+    assert _serious(document, index) == []
+    assert _refused_by_msgfmt(document, tmp_path) == ""
+
+
+def _serious(document: WorkedDocument, index: int) -> list[str]:
+    """The checks that a unit fails and that break a program or a file."""
+    return [check["name"] for check in document.unit(index)["checks"] if check["serious"]]
+
+
+def _refused_by_msgfmt(document: WorkedDocument, folder: Path) -> str:
+    """What msgfmt finds wrong with the file as it is downloaded."""
+    (path := folder / "menu.po").write_bytes(document.file())
+    command = ["msgfmt", "-c", "-o", folder / "menu.mo", path]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert bool(done.returncode) == ("error" in done.stderr.decode())
+    return done.stderr.decode() if done.returncode else ""
 
 
 def test_the_name_of_the_download(lite_documents: DocumentServer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.file_samples import tsv, xliff1
+from helpers.file_samples import po, tsv, xliff1
 from helpers.tiny_marian import demo_pairs
 from starlette.testclient import TestClient
 
@@ -100,3 +100,18 @@ def test_corrections_are_shown_as_they_were_written(ann: TestClient) -> None:
     (found,) = suggestions(ann, path, 1)
     assert [(one["source"], one["translation"]) for one in found["corrections"]] == [(source, text)]
     assert found["corrections"][0]["words"] == ["Dateien", "und", "wurden", "gelöscht."]
+
+
+def test_a_suggestion_has_percent_signs_as_the_program_needs_them(ann: TestClient) -> None:
+    """So has a completion, and `msgfmt -c` takes both as they are. The message without a flag keeps its sign."""
+    assert ann.post("/v1/projects", json={"name": "formatted", "method": "memory"}).status_code == 201
+    entries = 'msgctxt "text"\nmsgid "%d percent"\nmsgstr ""\n\n#, c-format\nmsgid "%d percent"\nmsgstr ""\n'
+    made = ann.post("/v1/projects/formatted/documents", params={"name": "a.po"}, content=po(entries))
+    path = f"/v1/projects/formatted/documents/{made.json()['document']}"
+    first, *_ = units = [unit["index"] for unit in ann.get(f"{path}/units").json()["units"]]
+    assert ann.post(f"{path}/units/{first}/confirm", json={"text": "%d % voll", "version": 0}).status_code == 200
+    texts = [one["translation"] for one in suggestions(ann, path, *units)]
+    assert texts == ["%d % voll", "%d %% voll"]
+    for prefix in ("%d ", "%d % "):
+        answer = ann.post(f"{path}/units/{units[1]}/complete", json={"prefix": prefix}).json()
+        assert answer["translation"].startswith(prefix)

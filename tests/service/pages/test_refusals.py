@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
 
 from mtloop.service import problems
-from mtloop.service.documents.failed_texts import objection
+from mtloop.service.documents.failed_texts import TextRules, objection
 from mtloop.service.pages.page_texts import LANGUAGES, messages, refusals
 from mtloop.service.problems import Problem, invalid_request, protected_text, too_many, too_much_text
 from mtloop.service.project_log.correction_store import BY_REVIEWER
 from mtloop.service.projects.confirmation_rules import REASONS
+from mtloop.translation import quality_checks
 from mtloop.translation.answers import REJECTIONS
+from mtloop.translation.quality_checks import TOOLKIT_CHECKS
 
 SHOWN = (
     "UNKNOWN_PROJECT UNKNOWN_DOCUMENT UNKNOWN_PARTICIPANT ROLE_TOO_WEAK NOT_ALLOWED_HERE PROJECT_EXISTS LAST_ORGANISER "
@@ -28,6 +31,8 @@ OBJECTIONS = [
     ('Press <x id="1"/>', '<x id="1"/> & drücken', "xml"),
     ('<g id="1">Save</g>', '</g>Speichern<g id="1">', "xml"),
     ("Save", " ", "plain"),
+    ("%d percent used", "%d % belegt", "plain"),
+    ("%d percent used", "%d % frei", "plain"),
 ]
 GLOSSARY = ("a term needs a text in both languages, found '' and 'Fach'", "at most 10,000 terms")
 
@@ -50,9 +55,14 @@ def sentences() -> list[str]:
     """What the API says when it refuses what somebody does at the workbench."""
     fixed: list[Problem] = [getattr(problems, name) for name in SHOWN.split()]
     made = [too_many(1), too_many(20), too_much_text(90_000, 50_000)]
-    made += [protected_text(*objection(*texts, "de")) for texts in OBJECTIONS]
+    made += [protected_text(*_objection(*texts)) for texts in OBJECTIONS]
     made += [invalid_request(f"glossary: {one}") for one in GLOSSARY]
     return [*(one.detail for one in (*fixed, *made)), *REASONS.values(), *REJECTIONS.values(), BY_REVIEWER]
+
+
+def _objection(source: str, text: str, syntax: str) -> tuple[str, bool]:
+    flags = ("c-format",) if "percent" in source else ()
+    return objection(TextRules(source, syntax, "de", flags), text)
 
 
 @pytest.mark.parametrize("said", sentences())
@@ -74,3 +84,15 @@ def test_every_sentence_has_a_text_with_the_same_values() -> None:
         assert list(texts) == list(said)
         for key, text in texts.items():
             assert set(re.findall(r"\{\w+\}", text)) <= set(re.findall(r"\{\w+\}", said[key])), key
+
+
+def test_every_check_has_a_text_in_both_languages() -> None:
+    """The workbench shows it beside the segment; the message of the check is English."""
+    named = re.findall(r'(?:FailedCheck|_differences)\("([^"]+)"', inspect.getsource(quality_checks))
+    checks = {quality_checks.FORMAT, *TOOLKIT_CHECKS, *named}
+    assert {"characters", "spaces at the ends", "tags", "XML"} <= checks
+    for language in LANGUAGES:
+        texts = messages("workbench", language).texts
+        assert {f"check_{name.replace(' ', '_')}" for name in checks} == {
+            key for key in texts if key.startswith("check_")
+        }
