@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -151,7 +152,10 @@ class AdaptiveNMT:
         return list(dict.fromkeys(best))[:count]
 
     def rank_unit(self, unit: TextUnit, count: int) -> list[str]:
-        """Return `count` translations of a text or of a piece of it, some of which may be equal: the best first."""
+        """Return `count` translations of a text or of a piece of it, some of which may be equal: the best first.
+
+        None of its sentences takes over a lesson with another meaning.
+        """
         before, self.beam_size = self.beam_size, max(count, self.beam_size)
         try:
             found = [self._ranked(part, count) for part in unit.parts]
@@ -160,7 +164,21 @@ class AdaptiveNMT:
         return [unit.assemble([texts[rank] for texts in found], self.align).text for rank in range(count)]
 
     def _ranked(self, sentence: str, count: int) -> list[str]:
-        """Return `count` translations of a sentence, as the model sees it."""
+        """Return `count` translations of a sentence, as the model sees it.
+
+        In place of those that take over a lesson with another meaning come translations without the memory.
+        """
+        found = self._searched(sentence, count)
+        kept = [text for text in found if not self._takes_over(sentence, text)]
+        if len(kept) < count:
+            with self._without_memory():
+                kept += self._searched(sentence, count)
+            kept = [text for text in dict.fromkeys(kept) if not self._takes_over(sentence, text)]
+        kept = kept or [self._base_translations.translate(sentence)]
+        return [kept[min(rank, len(kept) - 1)] for rank in range(count)]
+
+    def _searched(self, sentence: str, count: int) -> list[str]:
+        """Return `count` translations of a sentence, some of which may be equal."""
         pieces = [self.search(piece) for piece in self.split_source(sentence)]
         texts = [[self.model.target.decode(one.ids) for one in found] for found in pieces]
         return [" ".join(found[min(rank, len(found) - 1)] for found in texts) for rank in range(count)]
@@ -191,12 +209,15 @@ class AdaptiveNMT:
         flat = list(chain.from_iterable(pieces))
         found = iter([self._with_terms(piece, text) for piece, text in zip(flat, translate(flat), strict=True)])
         texts = [" ".join(islice(found, len(group))) for group in pieces]
-        return [self._checked(sentence, text) for sentence, text in zip(sentences, texts, strict=True)]
+        return [self._checked(sentence, text, self._decode) for sentence, text in zip(sentences, texts, strict=True)]
 
     def translate_sentence(self, sentence: str) -> str:
         """Translate a sentence as the model sees it: with stand-ins, without tags."""
-        before, decoded = len(self.word_origins_ or ()), self._decode(sentence)
-        text = self._checked(sentence, decoded)
+        return self._decoded_and_checked(sentence, self._decode)
+
+    def _decoded_and_checked(self, sentence: str, decode: Callable[[str], str], prefix: str = "") -> str:
+        before, decoded = len(self.word_origins_ or ()), decode(sentence)
+        text = self._checked(sentence, decoded, decode, prefix)
         if text != decoded and self.word_origins_ is not None:
             del self.word_origins_[before:]  # this translation does not come from the memory
         return text
@@ -214,29 +235,48 @@ class AdaptiveNMT:
         found = ((piece, self.model.target.decode(self.search(piece)[0].ids)) for piece in pieces)
         return " ".join(self._with_terms(piece, text) for piece, text in found)
 
-    def _checked(self, sentence: str, text: str) -> str:
+    def _checked(self, sentence: str, text: str, decode: Callable[[str], str], prefix: str = "") -> str:
         """Return the translation, or another one if it takes over that of a lesson with another meaning.
 
         Then it is the translation without the memory, and if that is the same, the translation of the base model.
         """
+        if not self._takes_over(sentence, text, prefix):
+            return text
+        with self._without_memory():
+            own = decode(sentence)
+        return own if own != text else self._base_translations.translate(sentence, prefix)
+
+    def _takes_over(self, sentence: str, text: str, prefix: str = "") -> bool:
+        """Return whether a translation is that of a lesson with another meaning.
+
+        What a translator typed is a fact: then the base model's completions of it must differ.
+        """
         if self.memory is None or not self.memory.settings or not self.memory.settings.check_changed_words:
-            return text
-        base = BaseTranslations(self.base, self.limits, self.split_source)
-        if not base.takes_over(sentence, self.memory.sources_of(text)):
-            return text
+            return False
+        return self._base_translations.takes_over(sentence, self.memory.sources_of(text), prefix)
+
+    @property
+    def _base_translations(self) -> BaseTranslations:
+        return BaseTranslations(self.base, self.limits, self.split_source)
+
+    @contextmanager
+    def _without_memory(self) -> Iterator[None]:
+        """Let no state of the memory vote."""
         self._uses_memory = False
         try:
-            own = self._decode(sentence)
+            yield
         finally:
             self._uses_memory = True
-        return own if own != text else base.translate(sentence)
 
     def _complete(self, sentence: str, prefix: str) -> str:
         """Translate a sentence whose translation begins with a prefix."""
+        text = self._decoded_and_checked(sentence, partial(self._decode_with, prefix=prefix), prefix)
+        return text if text.startswith(prefix) else prefix  # the vocabulary may not be able to spell the prefix
+
+    def _decode_with(self, sentence: str, prefix: str) -> str:
         pieces = list(self.split_source(sentence, self.max_sentence_tokens))  # a prefix may span several pieces
         found = [self.search(piece, prefix if i == 0 else "") for i, piece in enumerate(pieces)]
-        text = " ".join(self.model.target.decode(hypotheses[0].ids) for hypotheses in found)
-        return text if text.startswith(prefix) else prefix  # the vocabulary may not be able to spell the prefix
+        return " ".join(self.model.target.decode(hypotheses[0].ids) for hypotheses in found)
 
     def align(self, source: str, target: str) -> list[Link]:
         """Return for each word of a translation the source word that it comes from, by attention."""

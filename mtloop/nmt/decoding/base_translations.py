@@ -19,17 +19,20 @@ class BaseTranslations:
     limits: LengthLimits
     split: Callable[[str], Iterable[str]]
 
-    def translate(self, sentence: str) -> str:
+    def translate(self, sentence: str, prefix: str = "") -> str:
+        """Return the translation of a sentence that begins with a prefix."""
+        pieces = [sentence] if prefix else self.split(sentence)  # a prefix may span several pieces
         found = (
-            greedy(self.base, self.base.source.encode(one), self.limits, scored=False) for one in self.split(sentence)
+            greedy(self.base, self.base.source.encode(one), self.limits, prefix=prefix, scored=False) for one in pieces
         )
         return " ".join(self.base.target.decode(one.ids) for one in found)
 
-    def takes_over(self, sentence: str, lessons: Sequence[str]) -> bool:
+    def takes_over(self, sentence: str, lessons: Sequence[str], prefix: str = "") -> bool:
         """Return whether a sentence got the translation of lessons that mean something else.
 
         `lessons` are the sources with this translation. They mean something else if a few words differ and the base
         model translates them differently. A lesson that differs in case or punctuation alone has the same meaning.
+        With a prefix that was typed, the base model must complete it differently: only what follows it can be wrong.
         """
         words = self._words(sentence)
         others = {lesson: self._words(lesson) for lesson in lessons}
@@ -38,8 +41,8 @@ class BaseTranslations:
         similar = [lesson for lesson, one in others.items() if change_between(one, words)]
         if not similar:
             return False
-        own = self.translate(sentence)
-        return all(self.translate(lesson) != own for lesson in similar)
+        own = self.translate(sentence, prefix)
+        return all(self.translate(lesson, prefix) != own for lesson in similar)
 
     def _words(self, sentence: str) -> list[str]:
         """Return the words in lower case, without punctuation marks."""

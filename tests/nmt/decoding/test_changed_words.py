@@ -15,7 +15,7 @@ from torch import Tensor
 from mtloop.core import PostEdit, Proposal, Segment
 from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.methods.registry import make_learner
-from mtloop.nmt.adaptive import AdaptiveNMT
+from mtloop.nmt.adaptive import AdaptiveNMT, text_unit
 from mtloop.nmt.decoding import changed_words
 from mtloop.nmt.decoding.base_translations import BaseTranslations
 from mtloop.nmt.decoding.changed_words import Change, ChangedWords, change_between, word_numbers
@@ -41,7 +41,7 @@ def model() -> Marian:
     return Marian.load(find_model("en-de"))
 
 
-def taught(model: Marian, source: str, target: str, method: str = DEFAULT_METHOD, **settings: bool) -> AdaptiveNMT:
+def taught(model: Marian, source: str, target: str, method: str = DEFAULT_METHOD, **settings: int) -> AdaptiveNMT:
     learner = make_learner(method, model, settings)
     assert isinstance(learner, AdaptiveNMT)
     learner.learn(Proposal(Segment("1", source), ""), PostEdit(target))
@@ -61,6 +61,56 @@ def test_an_opposite_does_not_get_the_translation_of_the_lesson(
     assert translate(learner, source) == target
     assert translate(learner, opposite) != target
     assert learner.propose_many([Segment("2", opposite)])[0].text == translate(learner, opposite)
+
+
+ALTERNATIVES = [  # lessons that another of the best translations would take over
+    ("Zoom in", "Vergrößern", "Zoom out"),
+    ("Zoom in", "Ansicht vergrößern", "Zoom out"),
+    ("Encrypt the message.", "Die Nachricht verschlüsseln.", "Decrypt the message."),
+]
+
+
+@pytest.mark.parametrize("method", ["memory", DEFAULT_METHOD])
+@pytest.mark.parametrize(("source", "target", "opposite"), ALTERNATIVES)
+def test_no_candidate_is_the_translation_of_a_lesson_with_another_meaning(
+    model: Marian, method: str, source: str, target: str, opposite: str
+) -> None:
+    learner = taught(model, source, target, method)
+    segment = Segment("2", opposite)
+    found = learner.propose_best(segment, 5)
+    assert target not in found
+    assert found[0] == translate(learner, opposite)
+    assert len(found) >= 3
+    assert len(learner.rank_unit(text_unit(segment), 5)) == 5
+    assert target in learner.propose_best(Segment("2", source), 5)
+
+
+def test_candidates_of_a_search_with_beams_are_checked(model: Marian) -> None:
+    learner = taught(model, "Zoom in", "Ansicht vergrößern", beam_size=4)
+    assert learner.search("Zoom out")[0].ids == tuple(model.target.encode("Ansicht vergrößern"))
+    assert translate(learner, "Zoom out") not in ("Ansicht vergrößern", "")
+    assert "Ansicht vergrößern" not in learner.propose_best(Segment("2", "Zoom out"), 4)
+
+
+@pytest.mark.parametrize("prefix", ["Mel", "Melden Sie sich "])
+def test_what_follows_a_typed_beginning_is_not_that_of_a_lesson_with_another_meaning(
+    model: Marian, prefix: str
+) -> None:
+    learner = taught(model, "Log in", "Melden Sie sich an")
+    assert learner.propose(Segment("2", "Log in"), prefix).text == "Melden Sie sich an"
+    proposal, origins = learner.explain_words(Segment("2", "Log out"), prefix)
+    assert proposal.text == "Melden Sie sich ab"
+    assert origins == [], "it does not come from the memory"
+
+
+@pytest.mark.parametrize("method", ["memory", DEFAULT_METHOD])
+def test_a_typed_beginning_is_a_fact_and_the_memory_completes_it(model: Marian, method: str) -> None:
+    """The base model sees no difference in what follows it: the whole is what the translator wants."""
+    learner = taught(model, "Open the pane.", "Öffnen Sie den Bereich.", method)
+    for source in ("Open the pane.", "Close the pane."):
+        assert learner.propose(Segment("2", source), "Öffnen Sie den ").text == "Öffnen Sie den Bereich."
+    learner = taught(model, "Enable the option.", "Aktivieren Sie die Option.", method)
+    assert learner.propose(Segment("2", "Disable the option."), "Akt").text == "Aktivieren Sie die Option."
 
 
 def test_without_the_check_opposites_are_turned_round(model: Marian) -> None:
