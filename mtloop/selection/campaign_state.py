@@ -24,7 +24,7 @@ class UndecidedSystem:
     """A system whose further ratings can change the answer.
 
     `lead` is its distance to the border of the top: to the best system outside if it is `in_top`, else to the worst
-    inside (then it is negative). `left` is the number of its translations that nobody has rated.
+    inside (then it is negative). `left` is the number of its translations that need further ratings.
     """
 
     system: str
@@ -43,7 +43,7 @@ class CampaignStatus:
     raters: Mapping[str, RaterStatistics]
     verdict: Stop | None
     left: int = 0
-    """The number of translations of the systems in `undecided` that nobody has rated yet."""
+    """The number of translations of the systems in `undecided` that fewer raters have rated than the plan asks for."""
     stops: bool = True
     """Whether the policy has a stopping rule."""
 
@@ -146,8 +146,9 @@ class CampaignState:
         return CampaignStatus(self.means(), counts, self.undecided, raters, self.verdict, left, self.plan.stops)
 
     def open_cells(self, system: str) -> int:
-        """The number of a system's translations that nobody has rated."""
-        return len(self.plan.sources) - sum(of == system for _, of in self.cell_values)
+        """The number of a system's translations that fewer raters have rated than the plan asks for."""
+        full = (len(raters) >= self.plan.overlap for (_, of), raters in self._raters_of_cells.items() if of == system)
+        return len(self.plan.sources) - sum(full)
 
     def could_change(self) -> list[UndecidedSystem]:
         """The undecided systems, the closest to the border of the top first."""
@@ -174,6 +175,14 @@ class CampaignState:
         return krippendorff_alpha(
             [list(values.values()) for values in self.units().values()], self.plan.kind in NOMINAL
         )
+
+    @cached_property
+    def _raters_of_cells(self) -> dict[tuple[str, str], set[str]]:
+        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for rating in self.ratings:
+            for system in rating.systems:
+                found[rating.segment, system].add(rating.rater)
+        return found
 
     def _rounds(self) -> list[tuple[Choice, dict[str, float]]]:
         """The choices of the policy with the scores that came of them, in order.

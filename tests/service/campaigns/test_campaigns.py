@@ -43,6 +43,30 @@ def test_three_raters_with_overlap_rate_until_the_rule_stops(organiser: TestClie
     assert max(map(len, by_text.values())) == 2
 
 
+def test_what_would_still_change_the_answer(organiser: TestClient) -> None:
+    """In mid-campaign: after the first of two raters, every translation still needs the second one."""
+    create(organiser, segments=5, overlap=2)
+    kim, lee = (add_rater(organiser, name) for name in ("kim", "lee"))
+    while kim.rate_next("score"):
+        pass
+    found = status(organiser)
+    assert (found["verdict"], found["total"], found["left"]) == (None, 20, 20)
+    rows = found["could_change"]
+    assert [one["system"] for one in rows] == ["alpha-net", "beta-net", "gamma-net", "delta-net"]
+    assert [one["in_top"] for one in rows] == [True, False, False, False]
+    means = found["means"]
+    assert [one["lead"] for one in rows] == pytest.approx(
+        [means["alpha-net"] - means["beta-net"], *(means[one["system"]] - means["alpha-net"] for one in rows[1:])]
+    )
+    assert [one["left"] for one in rows] == [5] * 4
+    assert lee.rate_next("score")
+    assert status(organiser)["left"] == sum(one["left"] for one in status(organiser)["could_change"]) == 19
+    while lee.rate_next("score"):
+        pass
+    ended = status(organiser)
+    assert ended["verdict"] is not None or (ended["left"], lee.next()["item"]) == (0, None)
+
+
 @pytest.mark.parametrize("kind", ["score", "thumbs", "pair", "mqm"])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_policy_drives_a_campaign_of_every_kind(organiser: TestClient, policy: str, kind: str) -> None:
