@@ -5,11 +5,12 @@
 Three attacks. "first": the time of each accepted translation in the first pass, when the service has no sentence in
 memory. "accepted": the same over several later passes. "refused": every sentence has its reward; another translation of
 it is refused, several times. Printed is the AUC: the share of pairs (held out, other) in which the held-out one took
-longer. 0.5 means that time tells nothing, 1 or 0 that it tells everything. "by chance" is the interval in which 95 % of
-the AUCs lie if time tells nothing.
+longer. 0.5 means that time tells nothing, 1 or 0 that it tells everything.
 
-The blocks are short and many, and refusals come in a random order, so that other load on the machine affects both
-kinds of sentences. Times vary; that the work is equal is asserted by tests/service/tasks/test_equal_work.py.
+Other load on the machine comes and goes, so times that are near each other are alike. Each block is compared with the
+other sentences just before and after it, and refusals come in a random order. "by chance" is the interval in which 95 %
+of the means over the blocks lie if time tells nothing; its width is that of the differences between the blocks. Times
+vary; that the work is equal is asserted by tests/service/tasks/test_equal_work.py.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -107,15 +110,31 @@ def attack(participant: Participant, held_out: set[str], passes: int, repeats: i
 
 
 def report(name: str, times: dict[int, list[float]], kinds: Sequence[bool]) -> None:
-    """Print the AUC of the best of the times at each position, and the medians."""
+    """Print the AUC of the best of the times at each position, over all blocks, and the medians."""
     best = [1000 * min(times[position]) for position in range(len(kinds))]
     held = [value for value, kind in zip(best, kinds, strict=True) if kind]
     others = [value for value, kind in zip(best, kinds, strict=True) if not kind]
     medians = f"{statistics.median(held):.2f} ms held out, {statistics.median(others):.2f} ms others"
-    spread = 1.96 * math.sqrt((len(best) + 1) / (12 * len(held) * len(others)))
+    found = [auc(*pair) for pair in around_blocks(best, kinds)]
+    spread = 1.96 * statistics.stdev(found) / math.sqrt(len(found))
     chance = f"by chance {0.5 - spread:.3f} to {0.5 + spread:.3f}"
-    found = f"({medians}; {len(held)} and {len(others)} positions)"
-    print(f"{name:10} AUC {auc(held, others):.3f}   {chance}   {found}", flush=True)
+    counts = f"({medians}; {len(held)} and {len(others)} positions, {len(found)} blocks)"
+    print(f"{name:10} AUC {statistics.mean(found):.3f}   {chance}   {counts}", flush=True)
+
+
+def around_blocks(times: Sequence[float], kinds: Sequence[bool]) -> Iterator[tuple[list[float], list[float]]]:
+    """Yield the times of each held-out block, and those of the other sentences between it and the next blocks.
+
+    >>> list(around_blocks([1, 2, 3, 4, 5], [False, True, True, False, True]))
+    [([2, 3], [1, 4]), ([5], [4])]
+    """
+    groups = [
+        (kind, [time for _, time in group]) for kind, group in groupby(zip(kinds, times, strict=True), itemgetter(0))
+    ]
+    for number, (held_out, block) in enumerate(groups):
+        if held_out:
+            near = groups[max(number - 1, 0) : number] + groups[number + 1 : number + 2]
+            yield block, [time for _, group in near for time in group]
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
 import pytest
@@ -47,7 +48,10 @@ PRINTED = {
         rf"|^[a-z+-]+{NUMBER}$",
         20,
     ),
-    "propose_many.py": (rf"^many at a time .* s   ratio{NUMBER}$|^translations that differ: \d of 6 ", 2),
+    "propose_many.py": (
+        rf"^(many at a time|in chunks|as translate) .* s   ratio{NUMBER}( |$)|^translations that differ: \d of 6 ",
+        4,
+    ),
     "protected_text.py": (rf"^(lost, doubled or broken|put back by rule|BLEU of .* units) {NUMBER}$", 3),
     "selection.py": (rf" ratio{NUMBER}$", 2),
     "selection_quality.py": (rf"^gap{NUMBER} points: stopped \d/2, of these wrong \d$", 3),
@@ -101,6 +105,25 @@ def test_the_titles_of_attacks_have_the_sizes_that_are_run(
 def test_guesses_meet_the_default_limits(load_benchmark: Callable[[str], ModuleType]) -> None:
     limits = load_benchmark("attacks.py").LIMITED
     assert limits == {"rate": Settings().rate, "quota": Settings().quota}
+
+
+@pytest.mark.parametrize(("slower", "is_found"), [(1.0, False), (1.03, True)])
+def test_held_out_sentences_are_compared_with_those_around_them(
+    load_benchmark: Callable[[str], ModuleType], capsys: pytest.CaptureFixture[str], slower: float, is_found: bool
+) -> None:
+    """Load that comes and goes shows no difference where none is, and hides none."""
+    script, rng, load, times = load_benchmark("held_out_timing.py"), Random(1), 1.0, dict[int, list[float]]()
+    kinds = [number % 30 < 10 for number in range(1200)]
+    for position, held_out in enumerate(kinds):
+        load = rng.uniform(0.8, 1.5) if rng.random() < 0.01 else load
+        times[position] = [load * rng.uniform(0.9, 1.1) * (slower if held_out else 1)]
+    script.report("accepted", times, kinds)
+    found = re.search(r"AUC ([\d.]+) +by chance ([\d.]+) to ([\d.]+)", capsys.readouterr().out)
+    assert found is not None
+    auc, low, high = map(float, found.groups())
+    assert (not low <= auc <= high) == is_found
+    pairs = list(script.around_blocks([1, 2, 3, 4, 5], [False, True, True, False, True]))
+    assert pairs == [([2, 3], [1, 4]), ([5], [4])]
 
 
 def test_no_pattern_without_a_script() -> None:
