@@ -10,7 +10,6 @@ import asyncio
 import os
 import signal
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from mtloop.service.engines.engine_messages import (
     decode_message,
     encode_message,
 )
+from mtloop.service.engines.engine_threads import EngineThreads
 from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects
 from mtloop.service.engines.hosted_projects import HostedProjects
 from mtloop.service.engines.learner_state import LessonInterrupted
@@ -41,8 +41,6 @@ from mtloop.service.settings import Settings
 from mtloop.service.telemetry import LOGGER, log_to_stderr
 
 POLL_SECONDS = 0.25
-CORES = os.cpu_count() or 1
-COMPUTING_THREADS = 2 * CORES  # so that a short call need not wait for several long ones
 
 
 class CallHandler:
@@ -171,28 +169,29 @@ def main() -> None:
 
 async def _serve(path: Path, settings: Settings) -> None:
     database = Database.connect(settings.url)
-    counts = (COMPUTING_THREADS, CORES, CORES)
-    threads, background, lessons = pools = [ThreadPoolExecutor(count, "engine") for count in counts]
-    with threads, background, lessons:
-        cache = SnapshotCache(settings.engine_cache_bytes)
-        shared = SharedByProjects(ProjectStore(database), BaseModels(), cache, threads, background, lessons)
-        projects = HostedProjects(shared, settings.engine_learners, settings.engine_learner_bytes)
-        server = EngineServer(CallHandler(projects))
-        listening = await asyncio.start_unix_server(server.connected, path, limit=MAX_LINE)
-        LOGGER.info("engine started", extra={"fields": {"pid": os.getpid()}})
-        saving, ends = (
-            asyncio.create_task(projects.keep_saved()),
-            asyncio.create_task(server.until_lonely(settings.engine_linger)),
-        )
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the web processes
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.cancel)
-        with suppress(asyncio.CancelledError):
-            await ends
-        listening.close()
-        saving.cancel()
-        await server.close()
-        await projects.close()
-        for pool in pools:
-            await asyncio.to_thread(pool.shutdown)  # a thread that saves still needs this event loop
-        await database.close()
-        LOGGER.info("engine stopped")
+    projects, threads = hosted_projects(database, settings)
+    server = EngineServer(CallHandler(projects))
+    listening = await asyncio.start_unix_server(server.connected, path, limit=MAX_LINE)
+    LOGGER.info("engine started", extra={"fields": {"pid": os.getpid()}})
+    saving, ends = (
+        asyncio.create_task(projects.keep_saved()),
+        asyncio.create_task(server.until_lonely(settings.engine_linger)),
+    )
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the web processes
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.cancel)
+    with suppress(asyncio.CancelledError):
+        await ends
+    listening.close()
+    saving.cancel()
+    await server.close()
+    await projects.close()
+    await threads.close()
+    await database.close()
+    LOGGER.info("engine stopped")
+
+
+def hosted_projects(database: Database, settings: Settings) -> tuple[HostedProjects, EngineThreads]:
+    """The projects of an engine, and the threads in which they compute."""
+    threads = EngineThreads.start(settings.engine_learners)
+    shared = SharedByProjects(ProjectStore(database), BaseModels(), SnapshotCache(settings.engine_cache_bytes), threads)
+    return HostedProjects(shared, settings.engine_learners, settings.engine_learner_bytes), threads

@@ -29,6 +29,8 @@ from mtloop.service.engines.answers_of_learners import (
 )
 from mtloop.service.engines.base_models import BaseModels, LearnerMaker
 from mtloop.service.engines.engine_figures import EngineFigures
+from mtloop.service.engines.engine_threads import EngineThreads
+from mtloop.service.engines.learner_bytes import held_bytes
 from mtloop.service.engines.learner_state import (
     SNAPSHOT_EVERY,
     LearnerState,
@@ -66,9 +68,7 @@ class SharedByProjects:
     store: ProjectStore
     models: BaseModels
     cache: SnapshotCache
-    threads: ThreadPoolExecutor
-    background: ThreadPoolExecutor  # for learners that are rebuilt: calls must not wait for them
-    lessons: ThreadPoolExecutor | None = None  # for lessons that calls wait for: others go on. None: `threads`
+    threads: EngineThreads
     figures: EngineFigures = field(default_factory=EngineFigures)
     _loading: dict[str, asyncio.Lock] = field(default_factory=dict)
 
@@ -90,10 +90,18 @@ class Host:
     state: LearnerState
     number: int = 0  # of the newest event that it knows
     terms: Mapping[str, str] | None = None
+    held_bytes: int = 0  # of the learner, without the base model; as it was measured last
+    _measured_next: int = 0  # after so many lessons
 
     @property
     def learner(self) -> Learner:
         return self.state.learner
+
+    def measure(self) -> None:
+        """Measure the learner: after each of the first lessons, and later when it may have grown by a twentieth."""
+        if self.state.count >= self._measured_next:
+            self.held_bytes = held_bytes(self.learner, self.maker.model)
+            self._measured_next = self.state.count + 1 + self.state.count // 20
 
 
 class HostedProject:
@@ -103,7 +111,7 @@ class HostedProject:
         self._id, self._shared = project_id, shared
         self._log, self._lock = EventLog(), asyncio.Lock()
         self._host: Host | None = None
-        self._building: LearnerState | None = None  # while the learner is rebuilt
+        self._building: Host | None = None  # while the learner is rebuilt
         self._rebuild: asyncio.Task[None] | None = None
         self._failing: set[str] = set()  # digests of lessons that raised an error
         self._rejected: dict[int, str] = {}  # why lessons were rejected, by event number, as the database has it
@@ -196,13 +204,13 @@ class HostedProject:
 
     @property
     def bytes_(self) -> int:
-        """The size of the learner's newest snapshot, which grows with the learner. 0: it is not known yet."""
-        return 0 if self._host is None else self._host.snapshots.bytes_
+        """The bytes in memory that the project does not share with others; those of the learner being built too."""
+        return sum(host.held_bytes for host in (self._host, self._building) if host is not None)
 
     def known_lessons(self, first: int, last: int) -> int | None:
         """How many lessons with these numbers the learner knows. None: there is no learner. It does not wait."""
-        states = [self._building, self._host.state if self._host is not None else None]
-        counts = [sum(first <= number <= last for number in list(one.numbers)) for one in states if one is not None]
+        hosts = [host for host in (self._building, self._host) if host is not None]
+        counts = [sum(first <= number <= last for number in list(host.state.numbers)) for host in hosts]
         return max(counts, default=None)
 
     async def save_delta(self, number: int) -> str | None:
@@ -290,7 +298,9 @@ class HostedProject:
             is_new = lesson.number not in known and lesson.digest not in self._failing
             if is_new and isinstance(event, Confirmed) and not event.imported:
                 try:
-                    await self._in_thread(host.maker, teach_outgoing, host.state, lesson, threads=self._shared.lessons)
+                    await self._in_thread(
+                        host.maker, teach_outgoing, host.state, lesson, threads=self._shared.threads.lessons
+                    )
                 except Exception:  # the rebuilt learner meets it again, and decides
                     LOGGER.exception("a lesson failed", extra={"fields": {"project": self._id}})
 
@@ -331,7 +341,7 @@ class HostedProject:
         for lesson in log.lessons[host.state.count :]:
             if self._closing.is_set():
                 raise InterruptedError
-            await self._learn(host, lesson, None, self._shared.background)
+            await self._learn(host, lesson, None, self._shared.threads.background)
 
     async def _restored(self, log: EventLog) -> Host:
         """The learner of the newest snapshot of a log."""
@@ -344,7 +354,9 @@ class HostedProject:
         self._rejected = await self._shared.store.rejections(self._id)
         state.correct(self._rejected)
         self._shared.figures.count_load()
-        return Host(maker, snapshots, state)
+        host = Host(maker, snapshots, state)
+        await self._in_thread(maker, host.measure)
+        return host
 
     async def _learn_missing(self, host: Host, until: int | None) -> None:
         for lesson in self._log.lessons[host.state.count :]:
@@ -369,13 +381,14 @@ class HostedProject:
             started = monotonic()
             try:
                 host.state.learn(lesson, host.snapshots, log, learn)
+                host.measure()
             except (LessonFailed, LessonInterrupted) as error:
                 self._drop(host, lesson, error)
                 raise
             finally:
                 self._shared.figures.count_lesson(monotonic() - started)
 
-        await self._in_thread(host.maker, work, threads=threads or self._shared.lessons)
+        await self._in_thread(host.maker, work, threads=threads or self._shared.threads.lessons)
 
     def _drop(self, host: Host, lesson: LoggedLesson, error: Exception) -> None:
         LOGGER.exception("a lesson failed", extra={"fields": {"project": self._id, "number": lesson.number}})
@@ -447,7 +460,7 @@ class HostedProject:
             if not host.state.is_prefix_of(log):
                 host = await self._restored(log)
             host.state.follow(log)
-            self._building = host.state
+            self._building = host
             with suppress(LessonFailed):  # then it is not a prefix, and another learner passes the lesson over
                 await self._learn_in_background(host, log)
         return host
@@ -490,7 +503,7 @@ class HostedProject:
             maker.prepare_thread()
             return work(*arguments)
 
-        chosen = threads or self._shared.threads
+        chosen = threads or self._shared.threads.calls
         return await finished(chosen.submit(call))
 
 

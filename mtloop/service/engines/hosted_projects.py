@@ -20,8 +20,8 @@ CHECK_SECONDS = 1.0
 class HostedProjects:
     """Finds the project of a call. At most `max_learners` have their learner in memory, unless more are in use.
 
-    The newest snapshots of these learners have at most `max_bytes` together, again unless more are in use. A call never
-    waits for a place: those before it may wait for an import, and it would wait for other projects' lessons.
+    These learners have at most `max_bytes` together, again unless more are in use; the one that was used last stays. A
+    call never waits for a place: those before it may wait for an import, and it would wait for other projects' lessons.
 
     A project that leaves is saved. Its snapshot stays in the cache, which has a limit in bytes.
     """
@@ -57,7 +57,7 @@ class HostedProjects:
         """Make a learner with these settings once. Raise InputError if it cannot be made."""
         await self._shared.maker(configured)
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._shared.threads, self._shared.models.check, configured)
+        await loop.run_in_executor(self._shared.threads.calls, self._shared.models.check, configured)
 
     def known_lessons(self, project_id: int, first: int, last: int) -> int | None:
         """How many lessons with these numbers a learner in memory knows. None: there is none."""
@@ -93,7 +93,7 @@ class HostedProjects:
                     await project.save_if_idle()
                 except Exception:
                     LOGGER.exception("a project could not be saved")
-            self._make_room()  # now more sizes are known
+            self._make_room()  # a learner that was rebuilt may be larger
 
     async def close(self) -> None:
         """Save all projects."""
@@ -108,7 +108,7 @@ class HostedProjects:
     def _make_room(self) -> None:
         """Let projects leave that nobody uses, the least recently used first, until the others keep to the limits."""
         unused = [number for number, one in self._projects.items() if not one.calls]
-        while unused and (len(self) > self._max or self._bytes() > self._max_bytes):
+        while unused and len(self) > 1 and (len(self) > self._max or self._bytes() > self._max_bytes):
             number = unused.pop(0)
             self._leave(number, self._projects.pop(number).close())
 

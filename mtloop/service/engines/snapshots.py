@@ -79,7 +79,6 @@ class DatabaseSnapshots:
         self._project_id, self._store, self._cache = project_id, store, cache
         self._platform, self._loop = platform, loop
         self._known: dict[str, SnapshotInfo] = {}
-        self.bytes_ = 0  # of the snapshot that was loaded or saved last
 
     def digests(self) -> Mapping[str, int]:
         self._known = self._wait(self._store.snapshots(self._project_id))
@@ -98,7 +97,7 @@ class DatabaseSnapshots:
             self._cache.remove(self._project_id)
             self.delete([digest])
             return None
-        self._keep(digest, data)
+        self._cache.put(self._project_id, digest, data)
         if (made_by := self._known.get(digest)) is not None and made_by.platform != self._platform:
             fields = {"project": self._project_id, "made_by": made_by.platform, "here": self._platform}
             LOGGER.info("snapshot of another platform", extra={"fields": fields})
@@ -111,14 +110,10 @@ class DatabaseSnapshots:
             return
         data, info = pack(state.learner, state.rejected), SnapshotInfo(state.count, self._platform)
         if self._wait(self._store.write_snapshot(self._project_id, state.digest, info, data, learned)):
-            self._keep(state.digest, data)
+            self._cache.put(self._project_id, state.digest, data)
 
     def delete(self, digests: Sequence[str]) -> None:
         self._wait(self._store.delete_snapshots(self._project_id, digests))
-
-    def _keep(self, digest: str, data: bytes) -> None:
-        self.bytes_ = len(data)
-        self._cache.put(self._project_id, digest, data)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from helpers.few_threads import few_threads
 
+from mtloop.service.engines.engine_threads import EngineThreads
 from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects
 
 
@@ -26,10 +27,10 @@ def test_a_cancelled_call_waits_for_its_thread() -> None:
         goes_on.wait(30)
         ended.append("thread")
 
-    async def call(threads: ThreadPoolExecutor) -> None:
+    async def call(threads: EngineThreads) -> None:
         nothing: Any = None
         maker: Any = Maker()
-        project = HostedProject(1, SharedByProjects(nothing, nothing, nothing, threads, threads))
+        project = HostedProject(1, SharedByProjects(nothing, nothing, nothing, threads))
         task = asyncio.create_task(project._in_thread(maker, work))
         await asyncio.to_thread(begun.wait, 30)
         task.cancel()
@@ -40,5 +41,5 @@ def test_a_cancelled_call_waits_for_its_thread() -> None:
             await task
         assert ended == ["thread"]
 
-    with ThreadPoolExecutor(1) as threads:
+    with few_threads(1) as threads:
         asyncio.run(call(threads))

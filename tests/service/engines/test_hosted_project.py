@@ -8,7 +8,6 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -17,6 +16,7 @@ from typing import Any, TypeAlias
 
 import pytest
 import sqlalchemy as sa
+from helpers.few_threads import few_threads
 from helpers.learner_files import saved_state
 from helpers.raw_events import append_events
 from helpers.tiny_marian import demo_pairs, write_tiny
@@ -27,10 +27,13 @@ from mtloop.core.errors import InputError
 from mtloop.core.protocols import Learner
 from mtloop.core.serialisation import decode
 from mtloop.core.types import Learned, PostEdit, Proposal, Reward, Segment
+from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.service import Settings
-from mtloop.service.engines import answers_of_learners, hosted_project, learner_state
+from mtloop.service.engines import answers_of_learners, engine_threads, hosted_project, learner_state
 from mtloop.service.engines.answers_of_learners import TranslationCall, rates
 from mtloop.service.engines.base_models import BaseModels
+from mtloop.service.engines.engine_server import hosted_projects
+from mtloop.service.engines.engine_threads import EngineThreads
 from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects, set_terms
 from mtloop.service.engines.hosted_projects import HostedProjects
 from mtloop.service.engines.learner_state import LessonInterrupted, learn_lesson
@@ -195,18 +198,18 @@ def test_answers_of_each_method_follow_from_the_log(
 
 def live_once(folder: Path, first: Configured, chosen: Sequence[Action], kills: set[int]) -> None:
     """Let a project live, with snapshots and rebuilds in between, and compare it with a learner in this process."""
-    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as threads:
+    with pytest.MonkeyPatch.context() as patch, few_threads(2) as threads:
         patch.setattr(learner_state, "SNAPSHOT_EVERY", 2)
         patch.setattr(hosted_project, "MAX_AT_ONCE", 2)
         asyncio.run(live(folder, first, chosen, kills, threads))
 
 
 async def live(
-    folder: Path, first: Configured, chosen: Sequence[Action], kills: set[int], threads: ThreadPoolExecutor
+    folder: Path, first: Configured, chosen: Sequence[Action], kills: set[int], threads: EngineThreads
 ) -> None:
     async with opened(folder) as storage:
         models = BaseModels()
-        shared = SharedByProjects(storage.projects, models, SnapshotCache(1 << 24), threads, threads)
+        shared = SharedByProjects(storage.projects, models, SnapshotCache(1 << 24), threads)
         made = await storage.projects.create(f"p{next(NAMES)}", ("en", "de"), first)
         project, log = HostedProject(made.id, shared), await log_of(storage, made.id)
         for step, action in enumerate(chosen, start=1):
@@ -269,8 +272,8 @@ async def _give_up(folder: Path, model: str) -> None:
     storage = Storage.connect(Settings(folder=folder).url)
     await storage.migrate()
     made = await storage.projects.create("p", ("en", "de"), Configured(model, "memory"))
-    with ThreadPoolExecutor(1) as threads:
-        shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads, threads)
+    with few_threads(1) as threads:
+        shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads)
         project = HostedProject(made.id, shared)
         calls = [asyncio.create_task(project.translate(1, TranslationCall([source]))) for source in ASKED]
         await asyncio.sleep(0)
@@ -285,37 +288,62 @@ async def _give_up(folder: Path, model: str) -> None:
 def test_nobody_waits_for_the_lesson_of_another_project(
     tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go_on = threading.Event()
+    """On two cores. Three projects learn an import, and six a confirmation. Others catch up, translate and confirm."""
+    go_on, quick = threading.Event(), PAIRS[1]
+    imported = [Confirmed(f"{source} {n}", target, imported=True) for source, target in PAIRS for n in range(6)]
+    slow = [imported] * 3 + [[Confirmed(*PAIRS[0])]] * 6
 
     def learn_slowly(learner: Learner, lesson: LoggedLesson) -> Learned:
-        assert go_on.wait(60)
+        assert lesson.proposal.segment.source == quick[0] or go_on.wait(60)
         return learn_lesson(learner, lesson)
 
-    monkeypatch.setattr(learner_state, "learn_lesson", learn_slowly)
-    asyncio.run(_two_projects(tmp_path, model, go_on))
+    async def work(storage: Storage, projects: HostedProjects) -> None:
+        made = [await created(storage, model, f"p{index}") for index in range(len(slow) + 2)]
+        for one, events in zip(made, [*slow, [Confirmed(*quick)]], strict=False):
+            await append_events(storage, one, events)
 
+        async def learn(project_id: int, number: int) -> int:
+            async with projects.use(project_id) as project:
+                return int((await project.learn(number, proof=False))["state"])
 
-async def _two_projects(folder: Path, model: str, go_on: threading.Event) -> None:
-    """Three projects learn an import, and one a confirmation; there are as many threads. Another one translates."""
-    async with opened(folder) as storage:
-        with ThreadPoolExecutor(2) as threads, ThreadPoolExecutor(2) as background:
-            shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads, background)
-            made = [await created(storage, model, name) for name in ("a", "b", "c", "d", "other")]
-            imported = [Confirmed(f"{source} {n}", target, imported=True) for source, target in PAIRS for n in range(6)]
-            for one in made[:3]:
-                await append_events(storage, one, imported)
-            await append_events(storage, made[3], [Confirmed(*PAIRS[0])])
-            numbers = [len(imported) + 1] * 3 + [2]
-            learning = [
-                asyncio.create_task(HostedProject(one, shared).learn(number, proof=False))
-                for one, number in zip(made[:4], numbers, strict=True)
-            ]
+        async def translate(project_id: int, number: int) -> dict[str, Any]:
+            async with projects.use(project_id) as project:
+                return await asyncio.wait_for(project.translate(number, TranslationCall(quick[:1])), 30)
+
+        numbers = [len(events) + 1 for events in slow]
+        learning = [asyncio.create_task(learn(*one)) for one in zip(made, numbers, strict=False)]
+        try:
             await asyncio.sleep(0.2)
-            answer = await HostedProject(made[4], shared).translate(1, TranslationCall(ASKED[:1]))
-            assert answer["state"] == 1
+            behind, new = await translate(made[-2], 2), await translate(made[-1], 1)
+            assert [(one["state"], one["translations"][0]["repeated"]) for one in (behind, new)] == [
+                (2, True),
+                (1, False),
+            ]
+            await append_events(storage, made[-1], [Confirmed(*quick)])
+            assert await asyncio.wait_for(learn(made[-1], 2), 30) == 2
             assert not any(one.done() for one in learning)
+        finally:
             go_on.set()
-            assert [(await one)["state"] for one in learning] == numbers
+        assert await asyncio.gather(*learning) == numbers
+
+    monkeypatch.setattr(engine_threads, "CORES", 2)
+    monkeypatch.setattr(learner_state, "learn_lesson", learn_slowly)
+    run_server(tmp_path, work)
+
+
+def run_server(folder: Path, work: Any, **chosen: int) -> None:
+    """Run a test with a database and the projects of an engine, made as the engine process makes them."""
+
+    async def run() -> None:
+        async with opened(folder) as storage:
+            projects, threads = hosted_projects(storage.database, Settings(folder=folder, **chosen))
+            try:
+                await work(storage, projects)
+            finally:
+                await projects.close()
+                await threads.close()
+
+    asyncio.run(run())
 
 
 @asynccontextmanager
@@ -362,9 +390,9 @@ def run_engine(folder: Path, work: Any, cache_bytes: int = 0) -> None:
 
     async def run() -> None:
         async with opened(folder) as storage:
-            with ThreadPoolExecutor(2) as threads:
+            with few_threads(2) as threads:
                 cache = SnapshotCache(cache_bytes)
-                await work(storage, SharedByProjects(storage.projects, BaseModels(), cache, threads, threads))
+                await work(storage, SharedByProjects(storage.projects, BaseModels(), cache, threads))
 
     asyncio.run(run())
 
@@ -522,8 +550,8 @@ def test_a_lesson_that_lacked_memory_is_learned_by_the_next_call(
 def test_a_project_that_leaves_the_memory_frees_its_learner(tmp_path: Path, model: str) -> None:
     async def work() -> None:
         async with opened(tmp_path) as storage:
-            with ThreadPoolExecutor(2) as threads:
-                shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads, threads)
+            with few_threads(2) as threads:
+                shared = SharedByProjects(storage.projects, BaseModels(), SnapshotCache(0), threads)
                 project = HostedProject(await created(storage, model), shared)
                 await project.translate(1, TranslationCall(ASKED[:1]))
                 assert project._host is not None
@@ -542,6 +570,63 @@ def test_a_project_that_leaves_the_memory_frees_its_learner(tmp_path: Path, mode
     asyncio.run(work())
 
 
+@pytest.mark.parametrize("method", [LORA, "full", "bias", "memory"])
+def test_the_bytes_of_a_learner_are_those_in_memory(tmp_path: Path, model: str, method: str) -> None:
+    """Those of its delta, of the weights that are composed for translating, and of its memory; not the base model."""
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one, last = await created(storage, model, method=method), len(PAIRS) + 1
+        await append_events(storage, one, [Confirmed(*pair) for pair in PAIRS])
+        learner = alone(await log_of(storage, one), shared.models)
+        assert isinstance(learner, AdaptiveNMT)
+        own, base = learner.model.weights, learner.base.weights
+        weights = {own[name].data_ptr(): own[name].nbytes for name in own if own[name] is not base[name]}
+        copied = sum(weights[place] for place in weights if place not in {base[name].data_ptr() for name in base})
+        delta = 0 if method == "full" else sum(one.nbytes for one in learner.scope.tensors().values())
+        states = 0 if learner.memory is None else sum(one.nbytes for one in learner.memory.tensors().values())
+        assert (copied > 0) == (method in (LORA, "full"))
+        for _ in range(2):  # taught, and from a snapshot
+            project = HostedProject(one, shared)
+            assert project.bytes_ == 0
+            await project.learn(last, proof=False)
+            assert copied + delta + states <= project.bytes_ <= 1.5 * (copied + delta) + 100_000  # room of the memory
+            await project.close()
+            assert project.bytes_ == 0
+
+    run_engine(tmp_path, work)
+
+
+@pytest.mark.parametrize(("room", "stay"), [(0.5, 1), (2.2, 2), (9, 4)])
+def test_learners_keep_to_a_budget_in_bytes(tmp_path: Path, model: str, room: float, stay: int) -> None:
+    """The least recently used leave, and come back with all that they learned. The last one stays."""
+
+    async def measured(storage: Storage, projects: HostedProjects) -> None:
+        sizes.append((await taught(storage, projects))[-1])
+
+    async def taught(storage: Storage, projects: HostedProjects) -> list[int]:
+        made = [await created(storage, model, f"p{next(NAMES)}", LORA) for _ in PAIRS[:4]]
+        found = list[int]()
+        for one, pair in zip(made, PAIRS, strict=False):
+            await append_events(storage, one, [Confirmed(*pair)])
+            async with projects.use(one) as project:
+                await project.learn(2, proof=False)
+                found.append(project.bytes_)
+        return [*made, *found[-1:]]
+
+    async def work(storage: Storage, projects: HostedProjects) -> None:
+        *made, size = await taught(storage, projects)
+        assert (len(projects), size > 100_000) == (stay, True)
+        for one, (source, target) in zip(made, PAIRS, strict=False):
+            async with projects.use(one) as project:
+                (answer,) = (await project.translate(2, TranslationCall([source])))["translations"]
+                assert answer["translation"] == target
+            assert len(projects) == stay
+
+    sizes = list[int]()
+    run_server(tmp_path, measured)
+    run_server(tmp_path, work, engine_learner_bytes=int(room * sizes[0]))
+
+
 def test_a_deleted_project_learns_no_more(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learned: list[int] = []
 
@@ -552,9 +637,9 @@ def test_a_deleted_project_learns_no_more(tmp_path: Path, model: str, monkeypatc
 
     async def work() -> None:
         async with opened(tmp_path) as storage:
-            with ThreadPoolExecutor(2) as threads:
+            with few_threads(2) as threads:
                 cache = SnapshotCache(1 << 24)
-                shared = SharedByProjects(storage.projects, BaseModels(), cache, threads, threads)
+                shared = SharedByProjects(storage.projects, BaseModels(), cache, threads)
                 one = await created(storage, model)
                 many = [
                     Confirmed(f"{source} {n}", target, imported=True) for source, target in PAIRS for n in range(20)

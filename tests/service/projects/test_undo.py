@@ -8,12 +8,12 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.few_threads import few_threads
 from helpers.raw_events import append_events
 from helpers.tiny_marian import demo_pairs, write_tiny
 
@@ -24,6 +24,7 @@ from mtloop.service import Settings
 from mtloop.service.engines import learner_state
 from mtloop.service.engines.answers_of_learners import TranslationCall
 from mtloop.service.engines.base_models import BaseModels
+from mtloop.service.engines.engine_threads import EngineThreads
 from mtloop.service.engines.hosted_project import HostedProject, SharedByProjects
 from mtloop.service.engines.hosted_projects import HostedProjects
 from mtloop.service.engines.learner_state import learn_lesson
@@ -48,8 +49,8 @@ def models() -> BaseModels:
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(4) as pool:
+def threads() -> Iterator[EngineThreads]:
+    with few_threads(4) as pool:
         yield pool
 
 
@@ -78,11 +79,11 @@ class Place:
         return await self.storage.projects.append_rating(project_id, rated, None) or 0
 
 
-async def in_place(work: Any, folder: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor) -> None:
+async def in_place(work: Any, folder: Path, model: str, models: BaseModels, threads: EngineThreads) -> None:
     storage = Storage.connect(Settings(folder=folder / "data").url)
     await storage.migrate()
     try:
-        shared = SharedByProjects(storage.projects, models, SnapshotCache(1 << 26), threads, threads)
+        shared = SharedByProjects(storage.projects, models, SnapshotCache(1 << 26), threads)
         await work(Place(storage, shared, model))
     finally:
         await storage.close()
@@ -109,7 +110,7 @@ async def text(project: HostedProject, number: int, source: str) -> tuple[str, b
 
 @pytest.mark.slow
 def test_undo_from_the_middle_equals_a_project_that_never_had_it(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads
 ) -> None:
     async def work(place: Place) -> None:
         number, project = await place.project("one", *confirmations(PAIRS))
@@ -136,7 +137,7 @@ def test_undo_from_the_middle_equals_a_project_that_never_had_it(
 
 
 def test_what_is_confirmed_during_a_rebuild_is_known_at_once(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads
 ) -> None:
     async def work(place: Place) -> None:
         source, target = PAIRS[0]
@@ -155,7 +156,7 @@ def test_what_is_confirmed_during_a_rebuild_is_known_at_once(
 
 
 def test_an_undo_neither_stops_nor_changes_another_project(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both have the same sources. While one is rebuilt, the other translates, learns, and undoes."""
     rebuilds, go_on = threading.Event(), threading.Event()
@@ -199,7 +200,7 @@ def test_an_undo_neither_stops_nor_changes_another_project(
 
 
 def test_a_replaced_correction_is_forgotten(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads
 ) -> None:
     async def work(place: Place) -> None:
         source, target = PAIRS[0]
@@ -220,7 +221,7 @@ def test_a_replaced_correction_is_forgotten(
 
 @pytest.mark.slow
 def test_projects_do_not_know_each_others_corrections(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads
 ) -> None:
     """Many at once, in threads, with fewer learners in memory than projects."""
 
@@ -248,7 +249,7 @@ def test_projects_do_not_know_each_others_corrections(
 
 @pytest.mark.parametrize("change", [Undone(2), Configured("", "nmt-el", {"seed": 7})])
 def test_later_ratings_stay_learned(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor, change: Event
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads, change: Event
 ) -> None:
     """Also if an earlier one is undone, and if the draws of today have another seed."""
 
@@ -269,7 +270,7 @@ def test_later_ratings_stay_learned(
 
 
 def test_a_rating_after_an_undo_is_learned_once(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads
 ) -> None:
     async def work(place: Place) -> None:
         number, project = await place.project("one", method="nmt-el")
@@ -291,7 +292,7 @@ def test_a_rating_after_an_undo_is_learned_once(
 
 
 def test_ratings_do_not_shift_the_numbers_of_corrections(
-    tmp_path: Path, model: str, models: BaseModels, threads: ThreadPoolExecutor
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads
 ) -> None:
     """A project that was rated gets another method: its learner counts corrections only."""
 
