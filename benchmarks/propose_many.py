@@ -5,7 +5,8 @@
 
 Confirms the first segments of the data and translates the next ones. One by one has one thread, because more are
 hardly faster for products with one vector; the first line of times shows it. `propose_many` is timed before and after
-it, and the mean counts. Also counts the translations that differ: sums in another order round differently.
+it, and the mean counts. Also counts the translations that differ: sums in another order round differently. The last
+line of times is the work of `mtloop translate FILE`: chunk by chunk, with the checks and second tries with beams.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +29,8 @@ from mtloop.nmt.adaptive import AdaptiveNMT
 from mtloop.nmt.engine.find_model import find_model
 from mtloop.nmt.engine.marian import Marian
 from mtloop.nmt.engine.threads import set_threads
+from mtloop.translation.fill_units import chunks
+from mtloop.translation.unit_translation import translate_units
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -62,6 +68,26 @@ def report(learner: AdaptiveNMT, segments: Sequence[Segment], threads: int) -> N
     print(f"many at a time {threads} thread(s) {fast:8.2f} s   ratio {slow / fast:.2f}")
     count = sum(one.text != other.text for one, other in zip(many[0], alone, strict=True))
     print(f"translations that differ: {count} of {len(segments)} ({count / len(segments):.2%})")
+    report_chunks(learner, segments, threads, slow)
+
+
+def report_chunks(learner: AdaptiveNMT, segments: Sequence[Segment], threads: int, slow: float) -> None:
+    """Print the times in the chunks of `mtloop translate FILE`, without and with its checks. `slow`: one by one."""
+    units = [(number, replace(one, context={"syntax": "plain"})) for number, one in enumerate(segments)]
+    parts = list(chunks(units, (one.source for one in segments)))
+    fill = partial(translate_units, learner, target_lang="de", one_thread=partial(one_thread, threads))
+    chunked, _ = timed(threads, learner.propose_many, [[one for _, one in part] for part in parts])
+    filled, _ = timed(threads, fill, parts)
+    print(f"in chunks      {threads} thread(s) {chunked:8.2f} s   ratio {slow / chunked:.2f}   {len(parts)} chunk(s)")
+    print(f"as translate   {threads} thread(s) {filled:8.2f} s   ratio {slow / filled:.2f}")
+
+
+@contextmanager
+def one_thread(threads: int) -> Iterator[None]:
+    """Compute with one thread for a while, as the command does for second tries."""
+    set_threads(1)
+    yield
+    set_threads(threads)
 
 
 def timed(threads: int, work: Callable[[S], T], inputs: Sequence[S]) -> tuple[float, list[T]]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from glob import escape
+from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from mtloop.core.atomic import atomic
 from mtloop.core.errors import InputError
@@ -30,6 +31,7 @@ from mtloop.data.formats.filling import (
 from mtloop.data.formats.monolingual import is_named_translation, named_language
 from mtloop.data.languages import check_languages
 from mtloop.text.language_codes import language_of
+from mtloop.text.text_batches import text_batches
 from mtloop.text.text_unit import TextUnit
 from mtloop.translation.file_plan import NOT_OF_TEMPLATE, FilePlan
 from mtloop.translation.fill_report import FileReport, ReportedUnit
@@ -39,7 +41,10 @@ from mtloop.translation.quality_checks import FORMAT, SERIOUS
 from mtloop.translation.unit_translation import OneThread, translate_units
 from mtloop.translation.work_units import unit_names
 
-CHUNK = 96  # units that are translated together; a kill loses the work of one chunk at most
+CHUNK = (
+    384  # units that are translated together: four batches of the engine. A kill loses the work of one chunk at most
+)
+CHUNK_CHARACTERS = 40_000  # of their sources: as many batches, of longer texts
 FILL, KEEP, OWN = "fill", "keep", "own"  # own: the header of a PO file, which is no text to translate
 NO_SOURCE, NOT_ICU, CHOICE = "without a source", "not a valid ICU message", "with a choice of Java"
 EMPTY, IMPOSSIBLE = "without a translation by the model", "the file cannot hold the translation"
@@ -47,6 +52,7 @@ BROKEN = "placeholders or tags are wrong"
 _CHOICE = re.compile(r"\{\s*\w+\s*,\s*choice\s*,")
 _NAMED_BY_PATH = frozenset({".po", ".ts", ".xlf", ".xliff", ".sdlxliff", ".mqxliff"})
 _NO_LANGUAGE = frozenset({".txt", ".tsv", ".csv", ".tmx"})  # nobody expects that these files name one
+T = TypeVar("T")
 Languages: TypeAlias = tuple[str, str]
 
 
@@ -192,7 +198,7 @@ class OpenedFile:
         one_thread: OneThread = nullcontext,
     ) -> None:
         """Translate the units that are not in the state yet, chunk by chunk; the same chunks as without a kill."""
-        for chunk in _chunks(self.to_fill):
+        for chunk in chunks(self.to_fill, self.sources):
             missing = [index for index in chunk if self.names[index] not in progress.units]
             if missing:
                 segments = [(index, segment_of(self.file.units[index])) for index in missing]
@@ -347,8 +353,10 @@ def _check_is_translation(plan: FilePlan, file: BilingualFile) -> None:
         raise InputError(f"{NOT_OF_TEMPLATE} {template}", path=plan.path)
 
 
-def _chunks(indices: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (indices[start : start + CHUNK] for start in range(0, len(indices), CHUNK))
+def chunks(units: Iterable[T], sources: Iterable[str]) -> Iterator[list[T]]:
+    """Divide units into those that are translated together, by the number and the length of their sources."""
+    waiting = iter(units)
+    return (list(islice(waiting, len(texts))) for texts in text_batches(sources, CHUNK, CHUNK_CHARACTERS))
 
 
 @dataclass(frozen=True)

@@ -256,6 +256,15 @@ def test_what_is_done_is_not_done_again(folder: Path, engine: EngineChoice, monk
     assert calls == [1, 1, 1]  # no lesson, and three of four chunks
 
 
+def test_a_chunk_is_work_for_several_cores_and_not_too_much_for_a_kill() -> None:
+    from mtloop.nmt.batch_translation import MAX_BATCH_SOURCES
+
+    assert fill_units.CHUNK >= 4 * MAX_BATCH_SOURCES
+    assert [len(chunk) for chunk in fill_units.chunks(range(1000), ["Open the tray."] * 1000)] == [384, 384, 232]
+    long = ["a" * 15_000, "b" * 15_000, "c" * 15_000, "d" * 50_000, "e"]
+    assert list(fill_units.chunks("abcde", long)) == [["a", "b"], ["c"], ["d"], ["e"]]
+
+
 @pytest.mark.parametrize("change", ["inputs", "only", "engine"])
 def test_another_command_over_the_same_output_is_refused(folder: Path, engine: EngineChoice, change: str) -> None:
     begin(engine)
