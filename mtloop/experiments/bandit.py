@@ -27,7 +27,7 @@ from mtloop.experiments.runners import Runner, make_runner, run_jobs
 from mtloop.experiments.trace_notes import other_commits
 from mtloop.judges.rewards import sentence_reward
 from mtloop.methods.compatibility import check_feedback, check_without_references
-from mtloop.methods.defaults import BANDIT_METHODS, STREAM_LENGTH
+from mtloop.methods.defaults import BANDIT_METHODS
 from mtloop.methods.learner_config import LearnerConfig
 from mtloop.methods.method import Method
 from mtloop.methods.oracles import ORACLES
@@ -89,8 +89,8 @@ def bandit(
         configs = [make_config(method, models, given[method.name], threads, preset) for method in found]
         return run_on_service(task, configs, folder, key_file, oracle_trace, run)
     local = make_task(task, options, key_file)
-    assign_stream_length(found, given, len(local.layout))
     configs = [make_config(method, models, given[method.name], threads, preset) for method in found]
+    configs = [config.with_stream_length(len(local.layout)) for config in configs]
     return run_locally(local, configs, folder, oracle_trace, run)
 
 
@@ -114,13 +114,6 @@ def refuse_options(options: Iterable[str], task: str) -> None:
     """Raise InputError for the first of these options."""
     for name in options:
         raise InputError(f"--{name.replace('_', '-')} does not apply to {task}; leave it out")
-
-
-def assign_stream_length(methods: Sequence[Method], given: Mapping[str, dict[str, JSON]], length: int) -> None:
-    """Set the length of the stream for methods that anneal, unless the user gave it."""
-    for method in methods:
-        if STREAM_LENGTH in method.settings:
-            given[method.name].setdefault(STREAM_LENGTH, length)
 
 
 def write_charts(results: BanditResults, out: Path) -> Iterator[Path]:

@@ -62,11 +62,12 @@ class ParticipantJob:
         """Take part in the task, and yield the steps of the run."""
         from mtloop.client import join_or_resume, participate
 
-        model = self.config.load()
-        learner = self.config.make(model, Reward)
-        check_passes(client.task(self.task), self.passes)
+        check_passes(task := client.task(self.task), self.passes)
+        config = self.config.with_stream_length(self.passes * task.samples)
+        model = config.load()
+        learner = config.make(model, Reward)
         joined, run_config = join_or_resume(client, self.trace, self.task, self.run_id)
-        header = self.config.header(model, run_config)
+        header = config.header(model, run_config)
         steps = participate(self.trace, header, joined, learner, passes=self.passes, snapshot_every=self.snapshot_every)
         start = run_config["first_step"]
         assert isinstance(start, int)

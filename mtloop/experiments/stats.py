@@ -147,6 +147,9 @@ def _shares(
         have = ", ".join(other.texts)
         message = f"has {have}, and {file.path} has {', '.join(file.texts)}; overlap needs files of one kind"
         raise InputError(message, path=other.path)
+    for part in shared:
+        if part != PAIR:
+            check_comparable(file, part, other)
     return {part: percentage(count_known(segments[part], one), len(segments[part])) for part, one in shared.items()}
 
 

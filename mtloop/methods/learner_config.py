@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from mtloop.core.protocols import DeclaresFeedback, Learner
 from mtloop.core.trace import Header
 from mtloop.core.types import JSON, Feedback
 from mtloop.methods.compatibility import check_feedback
+from mtloop.methods.defaults import STREAM_LENGTH
 from mtloop.methods.engines import Model
 from mtloop.methods.method import Method
 from mtloop.methods.presets import preset_settings
@@ -67,6 +68,12 @@ class LearnerConfig:
     def languages(self) -> tuple[str, str]:
         """The source and the target language of the model; "" if unknown."""
         return self.method.engine.languages(self.model)
+
+    def with_stream_length(self, length: int) -> LearnerConfig:
+        """Return the same with the length of the stream, for a method that anneals. One that the user gave stays."""
+        if self.settings.get(STREAM_LENGTH, length):
+            return self
+        return replace(self, settings={**self.settings, STREAM_LENGTH: length})
 
     def load(self) -> Model | None:
         """Set the number of threads and load the model; None if the method uses none."""

@@ -56,7 +56,7 @@ class BanditSettings:
         "gradient"
     )
     temperature: Temperature = 0.3
-    stream_length: Annotated[int, "Number of sentences of the task (0: no annealing; bandit fills it in)."] = 0
+    stream_length: Annotated[int, "Number of sentences of the task (0: that of the task, where it is known)."] = 0
     annealing_start: Annotated[float, "Share of the stream after which the temperature decreases."] = 1.0
     annealing_decay: Annotated[float, "Factor of the temperature per sentence while it decreases."] = 0.99
     min_temperature: Annotated[float, "Lowest temperature, as a share of the first one."] = 0.1

@@ -30,6 +30,7 @@ _EXPECTED_LOSS_2017: Settings = {
     "temperature": 1.0,
     "annealing_start": 7 / 13,  # 700,000 of 1.3 million sentences
     "annealing_decay": 0.99,
+    "min_temperature": 1e-3,  # the paper has no minimum; below this one a sample is the most probable token
     "dropout": 0.5,
     "max_gradient_norm": 1.0,
     "clipping": "gradient",

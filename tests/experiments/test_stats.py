@@ -251,6 +251,7 @@ def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["a.tsv", "a.en"], {"overlap": True}, "a.en: has text, and a.tsv has source, target; overlap needs files of"),
         (["a.en"], {"against": "a.tsv"}, "a.tsv: has no text to compare a.en with; it has: source, target"),
         (["a.de"], {"against": "a.en"}, "a.en: the text is in en, but the text of a.de is in de; compare texts of one"),
+        (["a.de", "a.en"], {"overlap": True}, "a.en: the text is in en, but the text of a.de is in de; compare texts"),
         (["a.en"], {"columns": "source=a"}, "a.en: --columns names the columns of a .tsv or .csv file"),
         (["a.tsv"], {"columns": "source=x,target=y"}, "a.tsv:1: "),
     ],

@@ -38,6 +38,7 @@ def test_the_settings_of_2017_are_those_of_the_paper() -> None:
         settings = preset_settings("2017", find_method(name))
         assert (settings["optimiser"], settings["learning_rate"], settings["dropout"]) == (optimiser, 1e-5, 0.5)
         assert settings["annealing_start"] == pytest.approx(0.538, abs=1e-3)
+        assert float(str(settings["min_temperature"])) <= 1e-3  # the paper has no minimum
 
 
 def test_own_settings_take_precedence_and_the_header_names_the_preset() -> None:
@@ -46,6 +47,14 @@ def test_own_settings_take_precedence_and_the_header_names_the_preset() -> None:
     assert config.describe(None)["preset"] == "2019"
     assert LearnerConfig.create(**config.to_json()) == config  # type: ignore[arg-type]
     assert "preset" not in LearnerConfig.create("full").describe(None)
+
+
+def test_the_length_of_the_stream_is_that_of_the_task() -> None:
+    anneals, other = LearnerConfig.create("nmt-el", preset="2017"), LearnerConfig.create("baseline")
+    assert anneals.with_stream_length(500).settings["stream_length"] == 500
+    given = LearnerConfig.create("nmt-el", settings={"stream_length": 7})
+    assert given.with_stream_length(500) == given
+    assert other.with_stream_length(500) == other
 
 
 @pytest.mark.parametrize(
