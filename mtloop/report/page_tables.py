@@ -17,6 +17,7 @@ from mtloop.report.wording import fitted_errors, p_value_text, signed
 _ARROWS = {True: ("↑", "higher is better"), False: ("↓", "lower is better")}
 _SIGNS = {"learning": "▼", "forgetting": "▲"}
 _UNKNOWN = "–"
+MAX_COLUMNS = 7  # more are wider than a page of 1,200 pixels
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,14 @@ class SlopeRow:
     verdict: str
 
 
-def page_scores(evaluation: Evaluation, results: Sequence[SystemResult]) -> ScoreTable:
-    """Return the scores, systems by metrics, without the slopes."""
+def page_scores(evaluation: Evaluation, results: Sequence[SystemResult]) -> list[ScoreTable]:
+    """Return the scores, systems by metrics, without the slopes; several tables if there are many metrics."""
     metrics = [metric for metric in evaluation.metrics if not isinstance(metric, Slope)]
+    parts = (metrics[start : start + MAX_COLUMNS] for start in range(0, len(metrics), MAX_COLUMNS))
+    return [_score_table(evaluation, results, part) for part in parts]
+
+
+def _score_table(evaluation: Evaluation, results: Sequence[SystemResult], metrics: Sequence[Metric]) -> ScoreTable:
     best = {metric.name: _best(metric, results) for metric in metrics}
     rows = [_score_row(system, evaluation.baseline, results, best) for system in evaluation.systems]
     return ScoreTable([_column(metric) for metric in metrics], rows)

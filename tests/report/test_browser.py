@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.contrast import CONTRAST
-from helpers.report_samples import HOSTILE, steps
+from helpers.report_samples import HOSTILE, steps, stream
 from helpers.tiers import slow
 from playwright.sync_api import Page, expect
 
-from mtloop.metrics import SBLEU
+from mtloop.experiments.measures import Measures
+from mtloop.methods.defaults import COMPARED_METHODS
+from mtloop.metrics import BLEU, SBLEU, TER, Recall, Slope
 from mtloop.metrics.evaluation import Evaluation
+from mtloop.metrics.reliability import RepeatedErrors
 from mtloop.report import write_report
+from mtloop.text.units import ContentWords
 
 NewPage = Callable[..., Any]
 
@@ -172,17 +178,49 @@ def test_the_page_fits_a_narrow_screen(new_page: NewPage, report: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1200])
-def test_no_score_is_cut_off(width: int, new_page: NewPage, report: Path) -> None:
-    page = new_page(viewport={"width": width, "height": 800}).open(report)
-    overflow = page.locator("#scores .scroll").evaluate("""(box) => {
-      box.scrollLeft = box.scrollWidth;
-      const edge = box.getBoundingClientRect().right;
-      const parts = [...box.querySelectorAll("td, .score, .stars, small")];
-      return Math.max(...parts.map((part) => part.getBoundingClientRect().right)) - edge;
-    }""")
-    assert overflow <= 0
+CUT_OFF = """() => {
+  const wide = (box) => box.scrollWidth > box.clientWidth ? [box.getAttribute("aria-label") || box.tagName] : [];
+  const boxes = [document.documentElement, ...document.querySelectorAll(".scroll")];
+  const outside = [...document.querySelectorAll(".scroll :is(th, td, .score, .stars, small)")].filter((part) =>
+    part.getBoundingClientRect().right > part.closest(".scroll").getBoundingClientRect().right);
+  return [...boxes.flatMap(wide), ...outside.map((part) => part.textContent)];
+}"""  # what is wider than its place: nothing was scrolled
+
+
+@pytest.fixture(scope="module")
+def seven_systems(words: ContentWords, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on the methods of the demo, with the metrics of `mtloop compare` and both slopes."""
+    baseline, worst, *others = COMPARED_METHODS.split(",")
+    wrong = steps([(one.proposal.segment.source, "Zahl", one.references[0]) for one in stream(False)])
+    systems = {baseline: stream(False), worst: wrong, **{name: stream(True) for name in others}}
+    evaluation = Evaluation(systems, [], baseline, resamples=50)
+    quality = [BLEU(), SBLEU(), TER(), *(Recall(words, times) for times in ({0}, {1}, {0, 1})), RepeatedErrors(words)]
+    slopes = [Slope(TER(), model, 40, resamples=50) for model in ("u", "ca")]
+    harm = Measures(names=("near-better", "near-worse", "flips"), language="de", source_language="en")
+    collateral = harm.metrics(systems, baseline)
+    out = tmp_path_factory.mktemp("seven") / "report.html"
+    (page,) = write_report(replace(evaluation, metrics=[*quality, *slopes, *collateral]), out, pictures=())
+    return page
+
+
+@pytest.mark.parametrize("width", [390, slow(800), 1200])
+def test_nothing_is_cut_off(width: int, new_page: NewPage, seven_systems: Path) -> None:
+    page = new_page(viewport={"width": width, "height": 800}).open(seven_systems)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.locator("#scores tbody tr").count() == 2 * 7  # ten metrics: two tables
+    assert page.locator("#harm tbody tr").count() > 0
+    assert page.evaluate(CUT_OFF) == []
+
+
+def test_on_a_phone_each_metric_is_a_row_with_its_name(new_page: NewPage, seven_systems: Path) -> None:
+    page = new_page(viewport={"width": 390, "height": 800}).open(seven_systems)
+    rows = page.locator("#scores tbody tr").nth(1)
+    boxes = [cell.bounding_box() for cell in rows.locator("td").all()]
+    assert len({box["x"] for box in boxes}) == 1
+    assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in pairwise(boxes))
+    labels = rows.locator("td").evaluate_all("(all) => all.map((one) => getComputedStyle(one, '::before').content)")
+    assert labels[:3] == ['"BLEU ↑"', '"SBLEU ↑"', '"TER ↓"']
+    assert page.locator("#scores thead").first.is_hidden()
 
 
 @pytest.mark.slow
