@@ -331,3 +331,56 @@ def test_typed_text_is_called_a_draft(browser: Browser, served: ServedProjects) 
     bench.type_over("Mein Text.")
     expect(page.locator("#connection")).to_have_text("Everything is saved")
     expect(bench.row(1).locator(".state")).to_have_text("draft")
+
+
+def test_a_change_by_somebody_else_leaves_the_focus_where_it_is(
+    browser: Browser, served: ServedProjects, other_key: str
+) -> None:
+    """They work on the segment that is open here, while this person searches."""
+    document = document_of(served, "focus")
+    with api(served) as client:
+        assert client.put("/projects/focus/members/cara", json={"role": "confirm"}).is_success
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("focus", document)
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion")
+    page.evaluate("document.getElementById('term-box').open = true")
+    path = f"/projects/focus/documents/{document}/units/0"
+    for number, place in enumerate(("search", "concordance", "term-source")):
+        page.focus(f"#{place}")
+        text, seen = f"Fach {number} zu", page.evaluate("editor.unit.version")
+        with api(served, other_key) as client:
+            assert client.put(f"{path}/draft", json={"text": text, "version": seen}).is_success
+        expect(bench.editor).to_have_text(text)
+        expect(page.locator(f"#{place}")).to_be_focused()
+    page.keyboard.type("tray")
+    assert page.input_value("#term-source") == "tray"
+    bench.editor.focus()
+    with api(served, other_key) as client:
+        body = {"text": "Fach zu.", "version": page.evaluate("editor.unit.version")}
+        assert client.post(f"{path}/confirm", json=body).is_success
+    expect(bench.row(1)).to_have_class(re.compile("is-confirmed"))
+    expect(bench.editor).to_be_focused()
+    bench.check_no_errors()
+
+
+FORBIDDEN = """for (const name of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, name, { get() { throw new DOMException("forbidden", "SecurityError"); } });
+}"""
+
+
+def test_a_browser_that_keeps_nothing_works(browser: Browser, served: ServedProjects) -> None:
+    """Some forbid a page to store anything. What is typed goes to the service."""
+    document = document_of(served, "forbidden")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    bench.page.add_init_script(FORBIDDEN)
+    bench.open("/projects/forbidden")
+    page = bench.open_document("forbidden", document)
+    bench.confirm("Schließen Sie das Fach.")
+    bench.wait_for_active(2)
+    with page.expect_response(re.compile("/draft$")):
+        bench.type_over("Datei %s öffnen.")
+    expect(page.locator("#connection")).to_have_text("Everything is saved")
+    page = bench.open_document("forbidden", document)
+    assert bench.text() == "Datei %s öffnen."
+    assert confirmed(served, "forbidden", document) == {0: "Schließen Sie das Fach."}
+    bench.check_no_errors()

@@ -24,14 +24,15 @@ MIDDLE = """([element, start, end]) => {
   const box = range.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 }"""  # of some characters of a text
-DROPPED = """text => {
+DROPPED = """files => {
   const data = new DataTransfer();
-  data.items.add(new File([text], "de.po"));
+  for (const [name, text] of Object.entries(files)) data.items.add(new File([text], name));
   return data;
 }"""
 pytestmark = pytest.mark.slow
 CHIPS = ("Open the file %s in <b>%d</b> seconds.", "Close the tray.", "Save the image.", "Print the page.")
 SIMILAR = ("Print the page.", "Print the page again.", "Save the image.")
+MANY = tuple(f"Shelf {number} is free." for number in range(100))
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +194,7 @@ def test_a_file_is_dropped_on_the_page_of_a_project(browser: Browser, served: Se
     served.create("dropped")
     bench = Bench.sign_in(browser, served.url, served.key)
     page = bench.open("/projects/dropped")
-    event = {"dataTransfer": page.evaluate_handle(DROPPED, po_file(SOURCES).decode())}
+    event = {"dataTransfer": page.evaluate_handle(DROPPED, {"de.po": po_file(SOURCES).decode()})}
     place = page.locator("#drop")
     place.dispatch_event("dragover", event)
     expect(place).to_have_class("drop over")
@@ -202,6 +203,22 @@ def test_a_file_is_dropped_on_the_page_of_a_project(browser: Browser, served: Se
     expect(page.locator("h1")).to_contain_text("de.po")
     expect(page.locator("#rows li")).to_have_count(len(SOURCES))
     bench.check_no_errors()
+
+
+def test_several_files_are_dropped_at_once(browser: Browser, served: ServedProjects, tmp_path: Path) -> None:
+    """All are added; what was refused is told."""
+    served.create("several")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open("/projects/several")
+    files = {"a.txt": "One.", "b.doc": "Two.", "c.txt": "Three."}
+    page.locator("#drop").dispatch_event("drop", {"dataTransfer": page.evaluate_handle(DROPPED, files)})
+    expect(page.locator("tbody th a")).to_have_text(["c.txt", "a.txt"])
+    expect(page.locator("#said")).to_have_text(re.compile(r"^b\.doc was not added: "))
+    for name in ("d.txt", "e.txt"):
+        (tmp_path / name).write_text("Four.")
+    page.set_input_files("#file", [tmp_path / "d.txt", tmp_path / "e.txt"])
+    expect(page.locator("tbody th a")).to_have_text(["e.txt", "d.txt", "c.txt", "a.txt"])
+    expect(page.locator("#said")).to_have_text("")
 
 
 def test_a_correction_changes_the_suggestion_of_a_similar_segment(browser: Browser, served: ServedProjects) -> None:
@@ -223,6 +240,77 @@ def test_a_correction_changes_the_suggestion_of_a_similar_segment(browser: Brows
     expect(bench.editor).to_have_text(before)
     expect(card).to_have_count(0)
     bench.check_no_errors()
+
+
+def test_the_mark_of_a_changed_suggestion_stays(browser: Browser, served: ServedProjects) -> None:
+    """After a search, another filter and a jump to the end. A filter shows the marked segments."""
+    document = document_of(served, "marked", (SIMILAR[0], SIMILAR[2], SIMILAR[1], *MANY, SIMILAR[0]))
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("marked", document)
+    similar, numbers = bench.row(3).locator(".state"), page.locator("#rows .number")
+    expect(similar).to_have_text("suggestion")
+    page.select_option("#filter", label="Suggestion changed")
+    expect(page.locator("#empty")).to_be_visible()
+    page.select_option("#filter", label="All")
+    bench.row(1).locator(".source").click()
+    bench.confirm("Drucken Sie die Seite.")
+    expect(similar).to_have_text("suggestion changed")
+    page.fill("#search", "again")
+    expect(numbers).to_have_text(["3"])
+    expect(similar).to_have_text("suggestion changed")
+    page.fill("#search", "")
+    page.fill("#jump", str(len(MANY) + 4))
+    page.keyboard.press("Enter")
+    bench.wait_for_active(len(MANY) + 4)
+    expect(bench.row(1)).to_have_count(0)
+    page.select_option("#filter", label="Suggestion changed")
+    expect(numbers).to_have_text(["3"])
+    expect(similar).to_have_text("suggestion changed")
+    similar.click()
+    bench.confirm("Drucken Sie die Seite noch einmal.")
+    bench.wait_for_active(4)  # no other one is marked
+    page.select_option("#filter", label="Open")
+    page.select_option("#filter", label="Suggestion changed")
+    expect(page.locator("#empty")).to_be_visible()
+    bench.check_no_errors()
+
+
+def test_suggestions_that_change_out_of_sight_are_found(browser: Browser, served: ServedProjects) -> None:
+    """The first segments were seen; then one at the end is confirmed."""
+    document = document_of(served, "unseen", (SIMILAR[1], SIMILAR[2], *MANY, SIMILAR[0]))
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("unseen", document)
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion")
+    page.fill("#jump", str(len(MANY) + 3))
+    page.keyboard.press("Enter")
+    bench.wait_for_active(len(MANY) + 3)
+    bench.confirm("Drucken Sie die Seite.")
+    page.select_option("#filter", label="Suggestion changed")
+    expect(page.locator("#rows .number")).to_have_text(["1"])
+    expect(bench.row(1).locator(".state")).to_have_text("suggestion changed")
+    expect(page.locator("#empty")).to_be_hidden()
+    bench.check_no_errors()
+
+
+def test_a_hidden_tab_takes_no_time(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "timed", SIMILAR)
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.page
+    page.clock.install()
+    bench.open_document("timed", document)
+    page.clock.pause_at("2100-01-01")
+    before = page.evaluate("segmentClock.read()")
+    page.clock.run_for(5_000)
+    for is_hidden in (True, False):
+        page.evaluate(
+            "hidden => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
+            " document.dispatchEvent(new Event('visibilitychange')); }",
+            is_hidden,
+        )
+        page.clock.run_for(60_000 if is_hidden else 2_000)
+    assert page.evaluate("segmentClock.read()") - before == pytest.approx(7, abs=0.1)
+    page.keyboard.press("Alt+ArrowDown")
+    assert page.evaluate("segmentClock.read()") < 1
 
 
 def test_the_strip_and_the_curves_say_what_was_learned(browser: Browser, served: ServedProjects) -> None:
@@ -288,9 +376,14 @@ def test_search_filters_jump_and_concordance(browser: Browser, served: ServedPro
     page.keyboard.type("fach")
     page.keyboard.press("Enter")
     expect(page.locator("#hits mark")).to_have_text("Fach")
+    page.select_option("#filter", "all")
+    bench.row(1).locator(".source").click()
     page.check("#compare")
-    expect(page.locator("#base-text")).not_to_be_empty()
     with api(served) as client:
+        asked = client.post(f"/projects/searched/documents/{document}/suggestions", json={"units": [0], "base": True})
+        base = asked.json()["suggestions"][0]["translation"]
+        assert base != "Schließen Sie das Fach."
+        expect(page.locator("#base-text")).to_have_text(base)
         assert client.post("/projects/searched/documents", params={"name": "b.txt"}, content=b"One.\n").is_success
     bench.open("/projects/searched")
     expect(page.locator("tbody").first.locator("th a")).to_have_text(["b.txt", "de.po"])

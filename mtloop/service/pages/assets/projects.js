@@ -1,6 +1,7 @@
 // The list of projects and the page of one project: create, upload, delete, change the method and the members.
 const pageData = JSON.parse(document.getElementById("page-data").textContent);
 const say = (key, values) => filled(pageData.texts[key], values);
+const NOTICE = "mtloop-notice";
 const said = document.getElementById("said");
 const projectUrl = `/v1/projects/${encodeURIComponent(pageData.project ?? "")}`;
 
@@ -12,7 +13,7 @@ function tell(text, wrong = false) {
 // True if the service did what it was asked for; else its answer is shown.
 function succeeded(answer) {
   if (answer.status >= 200 && answer.status < 300) return true;
-  tell(answer.status === 0 ? say("offline") : say("problem", { detail: reasonOf(answer.body?.detail ?? answer.status) }), true);
+  tell(answer.status === 0 ? say("unreachable") : say("problem", { detail: reasonOf(answer.body?.detail ?? answer.status) }), true);
   return false;
 }
 
@@ -23,13 +24,35 @@ function onSubmit(id, act) {
   });
 }
 
-async function upload(file) {
-  if (!file) return;
-  tell(say("uploading", { name: file.name }));
-  const answer = await sendFile(`${projectUrl}/documents?name=${encodeURIComponent(file.name)}`, file);
-  if (answer.status === 201) location.assign(`/projects/${pageData.project}/documents/${answer.body.document}`);
-  else if (answer.status === 0) succeeded(answer);
-  else tell(say("not_added", { name: file.name, reason: reasonOf(answer.body?.detail ?? answer.status) }), true);
+// One file is opened when the service has it; of several, the list is shown, and what was refused.
+async function upload(files) {
+  const [made, refused] = [[], []];
+  for (const file of files) {
+    tell(say("uploading", { name: file.name }));
+    const answer = await sendFile(`${projectUrl}/documents?name=${encodeURIComponent(file.name)}`, file);
+    if (answer.status === 201) made.push(answer.body.document);
+    else refused.push(say("not_added", { name: file.name, reason: answer.status ? reasonOf(answer.body?.detail ?? answer.status) : say("unreachable") }));
+  }
+  if (made.length === 1 && files.length === 1) location.assign(`/projects/${pageData.project}/documents/${made[0]}`);
+  else if (made.length) showAnew(refused.join(" "));
+  else tell(refused.join(" "), true);
+}
+
+// Loads the page again, and shows a message then. A browser that keeps nothing shows the message alone.
+function showAnew(text) {
+  try {
+    sessionStorage.setItem(NOTICE, text);
+    location.reload();
+  } catch {
+    tell(text, true);
+  }
+}
+
+function showNotice() {
+  try {
+    tell(sessionStorage.getItem(NOTICE) ?? "", true);
+    sessionStorage.removeItem(NOTICE);
+  } catch { /* it keeps nothing */ }
 }
 
 async function sendFile(path, file) {
@@ -47,8 +70,13 @@ function prepareDrop(drop) {
     drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
   }
   for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files[0]); });
-  document.getElementById("file").addEventListener("change", (event) => upload(event.target.files[0]));
+  drop.addEventListener("drop", (event) => { event.preventDefault(); upload([...event.dataTransfer.files]); });
+  document.getElementById("file").addEventListener("change", ({ target }) => {
+    const files = [...target.files];
+    target.value = ""; // the same file can be chosen again
+    upload(files);
+  });
+  showNotice();
 }
 
 async function deleteDocument(button) {

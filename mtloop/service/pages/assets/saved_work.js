@@ -212,9 +212,9 @@ function takeChange(one) {
   if (!unit) return one.state === "confirmed" || !one.draft;
   if (kept(one.index)) return false; // the answer to our own request will say that there is a conflict
   const learned = unit.state !== one.state || unit.correction !== one.correction;
-  Object.assign(unit, one);
+  Object.assign(unit, one, { changed: unit.changed && one.state !== "confirmed" });
   repaint(one.index);
-  if (editor.index === one.index) editor.open(one.index);
+  if (editor.index === one.index) editor.showAnew();
   return learned;
 }
 

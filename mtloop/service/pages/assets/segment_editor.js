@@ -1,6 +1,26 @@
 // The editor of the active segment.
 const COMPLETE_MS = 350;
 
+// The seconds that the active segment was shown. The clock stands while the page is hidden.
+const segmentClock = {
+  seconds: 0,
+  since: 0, // when it was started; 0: it stands
+
+  begin() {
+    this.seconds = 0;
+    this.since = document.hidden ? 0 : performance.now();
+  },
+
+  read() {
+    return this.seconds + (this.since && (performance.now() - this.since) / 1000);
+  },
+
+  follow() {
+    this.seconds = this.read();
+    this.since = document.hidden ? 0 : performance.now();
+  },
+};
+
 const editor = {
   index: -1,
   box: null,
@@ -8,7 +28,6 @@ const editor = {
   touched: false,
   completion: "",
   times: [],
-  started: 0,
 
   get unit() {
     return units.get(this.index);
@@ -31,21 +50,27 @@ const editor = {
     if (unit) this.open(index);
   },
 
-  open(index) {
+  // Shows the active segment as somebody else has changed it. Who is in a field of the page stays there.
+  showAnew() {
+    const place = document.activeElement;
+    this.open(this.index, place === document.body || this.panel.contains(place));
+  },
+
+  open(index, takesFocus = true) {
+    if (index !== this.index) segmentClock.begin();
     this.close();
     const unit = units.get(index);
     if (!unit) return;
     this.index = index;
     this.touched = Boolean(kept(index) || unit.draft);
-    this.started = Date.now();
     const row = rowOf(index);
     this.panel = this.makePanel(unit);
     row.querySelector(".target").prepend(this.panel);
     this.fill(shownText(unit));
     typing.begin(this.text);
     repaint(index);
-    row.scrollIntoView({ block: "nearest" });
-    if (unit.state !== "locked" && pageData.mayConfirm) {
+    if (takesFocus) row.scrollIntoView({ block: "nearest" });
+    if (takesFocus && unit.state !== "locked" && pageData.mayConfirm) {
       this.box.focus({ preventScroll: true });
       putCaret(this.box, this.text.length);
     }
@@ -262,7 +287,7 @@ const editor = {
   async confirm(force = false) {
     const [unit, text] = [this.unit, this.text];
     if (!unit || unit.state === "locked" || !pageData.mayConfirm || !text.trim()) return;
-    const seconds = (Date.now() - this.started) / 1000;
+    const seconds = segmentClock.read();
     const done = await confirmUnit(unit, text, { suggestion: unit.suggestion?.translation ?? "", force });
     if (done === "refused" || done === "edited") return;
     this.times.push(seconds);
@@ -272,7 +297,7 @@ const editor = {
   // Opens the next open segment after one; at the end of the document, the first.
   async openNext(index) {
     const isOpen = (unit) => unit.index !== index && unit.state === "open" && !unit.waiting;
-    const near = [...units.values()].filter((unit) => unit.index > index && isOpen(unit)).sort((one, other) => one.index - other.index)[0];
+    const near = shownUnits().find((unit) => unit.index > index && isOpen(unit));
     if (near) return this.open(near.index);
     for (const start of [index, -1]) {
       const answer = await request("GET", `${documentUrl}/units?filter=open&limit=${PAGE}&after=${start}`);

@@ -1,6 +1,7 @@
 // The list holds a window of the document: pages of 50 units, more of them when the reader comes to an end.
 const PAGE = 50;
 const MOST_ROWS = 300;
+const MARKED = "suggestions"; // the filter for suggestions that changed; only this page knows them
 
 const list = {
   filter: "all",
@@ -17,8 +18,30 @@ const list = {
   },
 
   async page(start) {
+    if (this.filter === MARKED) return this.markedPage(start);
     const answer = await request("GET", `${documentUrl}/units?${this.query(start)}`);
     return succeeded(answer) ? answer.body : null;
+  },
+
+  markedPage(start) {
+    const found = [...units.values()].filter((unit) => unit.index > start && isMarked(unit) && this.hasText(unit));
+    found.sort((one, other) => one.index - other.index);
+    const shown = found.slice(0, PAGE);
+    return { units: shown, next: found.length > PAGE ? shown.at(-1).index : null, change: this.change };
+  },
+
+  hasText(unit) {
+    return [unit.source, shownText(unit)].some((text) => text.toLowerCase().includes(this.search.toLowerCase()));
+  },
+
+  // Adds a unit whose suggestion changed while such units are shown.
+  add(unit) {
+    if (this.filter !== MARKED || rowOf(unit.index) || !this.hasText(unit)) return;
+    const following = [...rows.children].find((row) => Number(row.dataset.index) > unit.index) ?? null;
+    if (!following && this.next !== null) return; // it is on the next page
+    rows.insertBefore(makeRow(unit), following);
+    byId("empty").hidden = true;
+    listeners.dispatchEvent(new Event("rows"));
   },
 
   // Shows the units after an index; `start` is -1 for the first.
@@ -29,7 +52,6 @@ const list = {
     if (!found || turn !== this.turn) return;
     editor.close();
     placeDetails(); // they may stand in a row
-    units.clear();
     rows.replaceChildren();
     this.before = this.filter === "all" && !this.search ? earlierStarts(start) : [];
     this.starts = [start];
@@ -90,10 +112,7 @@ const list = {
 
   drop(isDropped) {
     for (const row of [...rows.children]) {
-      const index = Number(row.dataset.index);
-      if (!isDropped(index)) continue;
-      units.delete(index);
-      row.remove();
+      if (isDropped(Number(row.dataset.index))) row.remove();
     }
   },
 

@@ -37,6 +37,9 @@ function shownText(unit) {
   return kept(unit.index)?.text ?? unit.draft?.text ?? (unit.target || unit.suggestion?.translation || "");
 }
 
+// The units in the window, in order.
+const shownUnits = () => [...rows.children].map((row) => units.get(Number(row.dataset.index)));
+const isMarked = (unit) => Boolean(unit.changed) && isSuggested(unit);
 const isSuggested = (unit) => unit.state === "open" && !unit.draft && !kept(unit.index) && !unit.target;
 
 function paintRow(row, unit) {
@@ -94,7 +97,7 @@ function repaint(index) {
 const paintLearned = after(20, () => {
   if (!globalThis.Highlight) return;
   const ranges = [];
-  for (const unit of units.values()) {
+  for (const unit of shownUnits()) {
     if (!unit.learnedWords?.size || unit.state === "confirmed") continue;
     const box = editor.index === unit.index ? editor.box : rowOf(unit.index)?.querySelector(".open-row");
     if (box) ranges.push(...rangesOf(box, unit.learnedWords));

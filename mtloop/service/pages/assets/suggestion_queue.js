@@ -34,7 +34,13 @@ const suggestions = {
     const active = units.get(editor.index);
     if (active && active.state !== "locked" && active.era !== this.era) return [editor.index];
     const open = [...this.inView].sort((one, other) => one - other).filter((index) => this.wants(index));
-    return open.slice(0, AT_ONCE);
+    return (open.length ? open : this.seen()).slice(0, AT_ONCE);
+  },
+
+  // Segments out of sight whose suggestion may have changed, while those that changed are to be shown.
+  seen() {
+    if (list.filter !== MARKED) return [];
+    return [...units.values()].filter((unit) => unit.suggestion && this.wants(unit.index)).map((unit) => unit.index);
   },
 
   async fetch(batch) {
@@ -75,6 +81,7 @@ function keepSuggestion(one) {
     const old = wordsOf(before);
     for (const word of wordsOf(one.translation)) if (!old.has(word)) unit.learnedWords.add(word);
   }
+  if (isMarked(unit)) list.add(unit);
   repaint(unit.index);
   if (editor.index === unit.index) editor.suggested(untouched);
   return changed && isSuggested(unit);

@@ -51,6 +51,7 @@ const showFound = after(250, async () => {
   list.search = byId("search").value.trim();
   list.filter = byId("filter").value;
   await list.show();
+  suggestions.ask();
 });
 
 async function jump() {
@@ -94,6 +95,7 @@ for (const kind of ["learned", "changes"]) {
   listeners.addEventListener(kind, () => { paintProgress(); paintStrip(); paintTime(); });
 }
 narrow.addEventListener("change", placeDetails);
+document.addEventListener("visibilitychange", () => segmentClock.follow());
 byId("details").addEventListener("click", (event) => event.stopPropagation());
 byId("search").addEventListener("input", showFound);
 byId("filter").addEventListener("change", showFound);

@@ -4,7 +4,9 @@ const projectUrl = `/v1/projects/${encodeURIComponent(pageData.project.name)}`;
 const documentUrl = `${projectUrl}/documents/${pageData.document.document}`;
 const byId = (id) => document.getElementById(id);
 const say = (key, values) => filled(pageData.texts[key], values);
-const units = new Map(); // by index: a unit of the API, with `suggestion`, `base` and `waiting` of this page
+// By index: a unit of the API, with `suggestion`, `changed`, `base` and `waiting` of this page. It has those in the window
+// and those that were: what is known of their suggestions is not forgotten.
+const units = new Map();
 const listeners = new EventTarget();
 let stopped = false; // nothing can be saved any more
 
