@@ -13,7 +13,7 @@ from helpers.client_environments import FOLDER
 from helpers.command_result import CommandResult
 from lxml import etree
 
-from mtloop.data.formats.filling import open_file
+from mtloop.data.formats.filling import FileUnit, UnitState, open_file
 
 Call = Callable[..., CommandResult]
 pytestmark = pytest.mark.slow
@@ -33,20 +33,25 @@ def packages() -> Path:
     return place
 
 
-def fill(mtloop: Call, model: Path, path: Path, *options: str) -> str:
-    """Fill a file in, check that its units are the same, and return its text."""
+def fill(mtloop: Call, path: Path, *options: str) -> str:
+    """Fill a file in, check that its units are the same and all have a translation, and return its text."""
     before = open_file(path, source_lang="en", target_lang="de").units
     out = path.with_name(f"filled{path.suffix}")
     languages = ("--source-lang", "en", "--lang", "de")
-    result = mtloop(
-        "translate", path, "--out", out, "--model", model, "--threads", 1, "--no-learn", *languages, *options
-    )
+    result = mtloop("translate", path, "--out", out, "--threads", 2, "--no-learn", *languages, *options)
     assert result.code == 0, result.err
+    empty = [number for number, unit in enumerate(before) if is_empty(unit)]
+    assert empty
+    assert result.out.startswith(f"{len(empty)} filled, "), result.out
     after = open_file(out, source_lang="en", target_lang="de").units
     assert [(unit.id, unit.source) for unit in after] == [(unit.id, unit.source) for unit in before]
-    assert any(new.target and not old.target for old, new in zip(before, after, strict=True))
+    assert all(after[number].target.strip() for number in empty)
     assert all(new.target == old.target for old, new in zip(before, after, strict=True) if old.target)
     return out.read_bytes().decode()
+
+
+def is_empty(unit: FileUnit) -> bool:
+    return unit.state is UnitState.UNTRANSLATED and bool(unit.source.strip())
 
 
 def check_with_msgfmt(path: Path) -> subprocess.CompletedProcess[str]:
@@ -65,9 +70,7 @@ def test_the_check_of_msgfmt_sees_what_is_marked_for_review(tmp_path: Path) -> N
     ("name", "options"),
     [("conf", ["--approve"]), ("contrib/admin", []), ("contrib/admin", ["--approve"]), ("contrib/auth", [])],
 )
-def test_djangos_german_po(
-    mtloop: Call, model: Path, packages: Path, tmp_path: Path, name: str, options: list[str]
-) -> None:
+def test_djangos_german_po(mtloop: Call, packages: Path, tmp_path: Path, name: str, options: list[str]) -> None:
     text = (packages / "django" / name / "locale/de/LC_MESSAGES/django.po").read_bytes().decode()
     entries = text.split("\n\n")
     numbers = [number for number in range(1, len(entries)) if "fuzzy" not in entries[number]]
@@ -75,7 +78,7 @@ def test_djangos_german_po(
     for number in emptied:
         entries[number] = PO_TARGET.sub(r'msgstr\1 ""' + "\n", entries[number] + "\n").removesuffix("\n")
     (path := tmp_path / "de.po").write_bytes("\n\n".join(entries).encode())
-    filled = fill(mtloop, model, path, *options).split("\n\n")
+    filled = fill(mtloop, path, *options).split("\n\n")
     checked = check_with_msgfmt(path.with_name("filled.po"))
     assert checked.returncode == 0, checked.stderr
     assert len(filled) == len(entries)
@@ -119,7 +122,7 @@ def convert(source: Path, target: Path) -> None:
     ],
 )
 def test_a_packaged_catalogue_of_qt(
-    mtloop: Call, model: Path, qt_catalogue: Path, tmp_path: Path,
+    mtloop: Call, qt_catalogue: Path, tmp_path: Path,
     suffix: str, unit: str, target: re.Pattern[str], empty: str,
 ) -> None:  # fmt: skip
     convert(qt_catalogue, path := tmp_path / f"de{suffix}")
@@ -127,7 +130,7 @@ def test_a_packaged_catalogue_of_qt(
     emptied = set(range(1, len(parts), 2 * QT_EMPTIED))
     parts = [target.sub(empty, part) if number in emptied else part for number, part in enumerate(parts)]
     path.write_bytes("".join(parts).encode())
-    text = fill(mtloop, model, path)
+    text = fill(mtloop, path)
     etree.fromstring(text.encode())
     filled = re.split(f"({unit})", text, flags=re.DOTALL)
     assert len(filled) == len(parts)

@@ -9,8 +9,11 @@ import pytest
 from helpers.command_result import CommandResult
 from helpers.filling import fuzzy, po, targets, write_engine
 from helpers.forked import kill_at, run_forked
+from helpers.tool_files import MQXLIFF, OMEGAT, SDLXLIFF
+from lxml import etree
 
 from mtloop.cli import main
+from mtloop.data.formats.filling import Filling, open_file
 from mtloop.translation import fill_units
 from mtloop.translation.fill_state import FileProgress
 
@@ -101,6 +104,32 @@ def test_the_embedded_model_learns_a_term_from_a_translation_memory(mtloop: Call
     assert "Kassette" not in targets(Path("plain.po"))["Close the tray."][0]
     assert "Kassette" in targets(Path("out.po"))["Close the tray."][0]
     assert Path("memory.tmx").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "only", "filled", "others"),
+    [
+        ("project_save.tmx", OMEGAT, "untranslated", [1, 2], "1 kept, 0 skipped"),
+        ("a.sdlxliff", SDLXLIFF, "untranslated", [1, 3], "1 kept, 3 skipped (1 fuzzy, 2 locked)"),
+        ("a.sdlxliff", SDLXLIFF, "fuzzy", [1, 2, 3], "1 kept, 2 skipped (2 locked)"),
+        ("a.mqxliff", MQXLIFF, "untranslated", [0, 4], "1 kept, 2 skipped (1 fuzzy, 1 locked)"),
+    ],
+)
+def test_files_of_omegat_trados_and_memoq(
+    mtloop: Call, tmp_path: Path, name: str, content: str, only: str, filled: list[int], others: str
+) -> None:
+    """Every unit without a translation is filled, and nothing else is changed: not even the DOCTYPE of a TMX 1.1."""
+    (path := tmp_path / name).write_bytes(content.encode())
+    out = tmp_path / f"filled{path.suffix}"
+    result = mtloop("translate", path, "--out", out, "--only", only, "--threads", 1)
+    assert result.code == 0, result.err
+    assert result.out.startswith(f"{len(filled)} filled, {others}, 0 repaired, ")
+    before, after = open_file(path), open_file(out)
+    changed = [number for number, (old, new) in enumerate(zip(before.units, after.units, strict=True)) if new != old]
+    assert changed == filled
+    assert all(after.units[number].target.strip() for number in filled)
+    assert out.read_bytes() == before.filled({number: Filling(after.units[number].target) for number in filled})
+    etree.fromstring(out.read_bytes())
 
 
 def test_a_glossary_is_used_and_belongs_to_the_command(mtloop: Call, file: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import pytest
 from helpers.file_samples import bomb, tmx, tu
 from helpers.tiers import slow
+from helpers.tool_files import OMEGAT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -16,41 +17,6 @@ from mtloop.data import read
 from mtloop.data.formats.filling import Filling, UnitState, open_file
 
 LOCKED, TRANSLATED, UNTRANSLATED = UnitState.LOCKED, UnitState.TRANSLATED, UnitState.UNTRANSLATED
-
-OMEGAT = """<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE tmx SYSTEM "tmx11.dtd">
-<tmx version="1.1">
-  <header creationtool="OmegaT" o-tmf="OmegaT TMX" adminlang="EN-US" datatype="plaintext" creationtoolversion="5.7" \
-segtype="sentence" srclang="EN-US"/>
-  <body>
-<!-- Default translations -->
-    <tu>
-      <tuv lang="EN-US">
-        <seg>Open &lt;f0/> the valve.</seg>
-      </tuv>
-      <tuv lang="DE-DE" changeid="me" changedate="20240101T000000Z">
-        <seg>Öffnen Sie &lt;f0/> das Ventil.</seg>
-      </tuv>
-    </tu>
-    <tu>
-      <tuv lang="EN-US">
-        <seg>Close it.</seg>
-      </tuv>
-    </tu>
-<!-- Alternative translations -->
-    <tu>
-      <prop type="file">manual.odt</prop>
-      <note>Short.</note>
-      <tuv lang="EN-US">
-        <seg>Wait.</seg>
-      </tuv>
-      <tuv lang="DE-DE">
-        <seg/>
-      </tuv>
-    </tu>
-  </body>
-</tmx>
-""".replace("\n", "\r\n")
 
 
 def test_units(write) -> None:
