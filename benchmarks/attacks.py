@@ -5,16 +5,18 @@
     python benchmarks/attacks.py --only 1a,7b,PO    some attacks
 
 The script starts real servers on 127.0.0.1, with SQLite in a temporary folder, and attacks them over real sockets. The
-title of an attack has the size that is run. The numbers "before" are those of the version that was attacked first, at
-the sizes of --full; in the rows 8b, 8c, form, signs, fields, campaign and bodies they are those of the version before
-these rows were added. "now" is measured. Linux only: memory is read from /proc.
+title of an attack has the size that is run, and "before" the size at which its number was seen: that of --full. The
+numbers are those of the version that was attacked first; in the rows 8b, 8c, form, signs, fields, campaign and bodies
+those of the version before these rows were added. "now" is measured. Linux only: memory is read from /proc. "Others" is
+a participant who asks for /healthz, for a sentence, and for a reward, all the time.
 
 Most attacks run without a limit on requests, so that the limit does not hide what they look for. The guesses of rows 8,
 8b and 8c, the bodies and the passes of row 3b run with the limits that a server has by default. What a time depends on
-is asserted by tests: test_connections.py (memory), test_equal_work.py (held-out sentences), test_metering.py (guesses,
-the clock), test_link_limits.py (raters), test_body_budget.py and test_long_bodies.py (bodies), test_request_fields.py
-(forms), test_document_files.py and test_full_collections.py (uploads), test_parallel_creation.py (practice),
-test_long_work.py (campaigns), test_readiness.py (also a PostgreSQL that only reads), all in tests/service.
+is asserted by tests: test_connections.py (memory, connections of an address), test_equal_work.py (held-out sentences),
+test_metering.py (guesses, the clock), test_link_limits.py (raters), test_body_budget.py and test_long_bodies.py
+(bodies), test_request_fields.py (forms), test_document_files.py and test_full_collections.py (uploads),
+test_parallel_creation.py (practice), test_long_work.py (campaigns), test_readiness.py (also a PostgreSQL that only
+reads), all in tests/service.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +50,7 @@ from random import Random
 from typing import Any, Self
 
 from mtloop.service.accounts.keys import hash_key, new_key
-from mtloop.service.accounts.limits import RateLimits
+from mtloop.service.accounts.limits import DAY, RateLimits
 from mtloop.service.database import Database
 from mtloop.service.problems import ProblemError
 from mtloop.service.readiness import Readiness
@@ -63,6 +65,7 @@ REQUEST = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
 JSON = {"content-type": "application/json"}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 SERVER_ERROR = re.compile(r'"status": ?500')
+REFUSED = re.compile("connections closed to make room|no file descriptor is free")
 MEGABYTE = 1 << 20
 MAX_RUNS = MAX_PASSES = 300  # after so many an attack by practice has what it wants
 MAX_DOTS = 30  # translations of dots, fewer than a pass has sentences
@@ -134,12 +137,13 @@ class Connection:
 
 @dataclass
 class Server:
-    """A running server with its database, its log, and the keys of a participant and an organiser."""
+    """A running server with its database, its log, and the keys of a participant, an organiser and a bystander."""
 
     folder: Path
     port: int
     key: str
     organiser: str
+    other: str
     process: subprocess.Popen[bytes]
     connections: list[Connection] = field(default_factory=list)
 
@@ -189,7 +193,7 @@ def family(pid: int) -> list[int]:
 def serving(
     *, descriptors: int = 4096, workers: int = 1, temporary: Path | None = None, **settings: Any
 ) -> Iterator[Server]:
-    """Run a server with a mock task, a training task and two people."""
+    """Run a server with five mock tasks and three people."""
     with tempfile.TemporaryDirectory() as name, listen("127.0.0.1", 0) as probe:
         folder, port = Path(name), int(probe.getsockname()[1])
         probe.close()
@@ -211,24 +215,26 @@ def serving(
             process.wait(60)
 
 
-async def prepare(settings: Settings, folder: Path) -> tuple[str, str]:
-    """Create the tasks and people; return the keys of the participant and the organiser."""
+async def prepare(settings: Settings, folder: Path) -> list[str]:
+    """Create the tasks and people; return the keys of the participant, the organiser and the bystander."""
     texts = {"source": SOURCES, "reference": REFERENCES}
     for name, lines in texts.items():
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
         (folder / f"short-{name}").write_text(f"{lines[0]} Now.\n", encoding="utf-8")
-    storage, keys = Storage.connect(settings.url), (new_key(), new_key())
+    storage, keys = Storage.connect(settings.url), [new_key() for _ in range(3)]
     await storage.migrate()
     try:
         files: dict[str, Any] = {name: folder / name for name in texts}
         await create_task(storage.tasks, TaskFile("all", "mock", reward="bleu", held_out=5, blocks=3, **files))
-        noisy = TaskFile("noisy", "mock", noise={"variance": 1.0}, held_out=5, blocks=3, allow_overlap=True, **files)
-        await create_task(storage.tasks, noisy)
+        again: dict[str, Any] = {"allow_overlap": True} | files
+        noisy: dict[str, Any] = {"noise": {"variance": 1.0}, "oracle": files["reference"], "held_out": 5, "blocks": 3}
+        await create_task(storage.tasks, TaskFile("noisy", "mock", **noisy, **again))
+        await create_task(storage.tasks, TaskFile("calm", "mock", max_passes=0, max_runs=0, **again))
         short: dict[str, Any] = {name: folder / f"short-{name}" for name in texts}
         await create_task(storage.tasks, TaskFile("one", "mock", **short))
         await create_task(storage.tasks, TaskFile("two", "mock", allow_overlap=True, **short))
         for number, key in enumerate(keys):
-            await storage.accounts.add_participant(f"person{number}", hash_key(key), bool(number))
+            await storage.accounts.add_participant(f"person{number}", hash_key(key), number == 1)
     finally:
         await storage.close()
     return keys
@@ -244,41 +250,68 @@ def wait_until_ready(port: int) -> None:
 
 
 class Bystander:
-    """Somebody else who asks for /healthz all the time: how long does each answer take?"""
+    """Somebody else who asks for /healthz, for a sentence and for a reward: how long does each answer take?"""
 
-    def __init__(self, server: Server) -> None:
-        self._server, self._stopped = server, threading.Event()
+    def __init__(self, server: Server, writes: bool = True) -> None:
+        self._server, self._stopped, self._writes = server, threading.Event(), writes
         self.seconds: list[float] = []
+        self.failed = 0
+        self._run = server.connect(server.other).json("POST", "/v1/tasks/calm/runs", {})["run"]
         self._thread = threading.Thread(target=self._ask)
 
     def __enter__(self) -> Self:
         self._thread.start()
-        while not self.seconds:
+        while len(self.seconds) < 4 and self._thread.is_alive():
             time.sleep(0.01)
+        self.seconds.clear()  # the first answers of a server take longer
         return self
 
     def __exit__(self, *error: object) -> None:
+        while not self.seconds and self._thread.is_alive():
+            time.sleep(0.01)
         self._stopped.set()
         self._thread.join()
 
     @property
     def longest(self) -> str:
-        return f"others wait {1000 * max(self.seconds[1:] or self.seconds):.0f} ms at most"
+        failed = f", {self.failed} of {len(self.seconds)} without success" if self.failed else ""
+        return f"others wait {1000 * max(self.seconds):.0f} ms at most{failed}"
 
     @property
     def median(self) -> float:
         return 1000 * statistics.median(self.seconds)
 
     def _ask(self) -> None:
-        connection = self._server.connect("", timeout=60)
+        connection = self._server.connect(self._server.other, timeout=60)
         while not self._stopped.is_set():
-            start = time.perf_counter()
             try:
-                connection.request("GET", "/healthz")
+                self._work(connection)
             except (OSError, http.client.HTTPException):
-                connection = self._server.connect("", timeout=60)
+                self.failed += 1
+                connection = self._server.connect(self._server.other, timeout=60)
+
+    def _work(self, connection: Connection) -> None:
+        """Do a sentence, or begin the next pass."""
+        self._timed(connection, "GET", "/healthz")
+        status, content = self._timed(connection, "GET", f"/v1/runs/{self._run}/next")
+        if not self._writes:
+            return
+        if status == 200:
+            body = {"id": json.loads(content)["id"], "translation": "Schublade."}
+            self._timed(connection, "POST", f"/v1/runs/{self._run}/translations", body)
+        elif b"end-of-stream" in content:
+            connection.json("POST", f"/v1/runs/{self._run}/passes", {})
+            self.failed -= 1  # the end of a pass is no failure
+
+    def _timed(self, connection: Connection, method: str, path: str, body: object = None) -> tuple[int, bytes]:
+        start = time.perf_counter()
+        try:
+            status, content = connection.request(method, path, body)
+        finally:
             self.seconds.append(time.perf_counter() - start)
-            time.sleep(0.01)
+        self.failed += status != 200
+        time.sleep(0.01)
+        return status, content
 
 
 def send(port: int, pieces: Iterable[bytes], patience: float = 10) -> int:
@@ -366,25 +399,34 @@ def translate(me: Connection, run: str, count: int, text: str = "Schublade.") ->
 
 
 def polled_curves(server: Server, sizes: Sizes) -> str:
-    """Ask for the curves after each step of a noisy task: how many exact scores do the differences give?"""
-    me, sums = server.connect(), [0.0]
+    """Ask for the curves of a noisy task after each step: how many exact scores do differences of its regrets give?"""
+    me, regrets = server.connect(), dict[int, float]()
     run, held_out = me.json("POST", "/v1/tasks/noisy/runs", {})["run"], 0
     for number in range(1, sizes.steps + 1):
         translate(me, run, 1, REFERENCES[number % 7])
         (shown,) = me.json("GET", f"/v1/runs/{run}/curves")["passes"]
         held_out += bool(shown["held_out"])
-        values = [one.get("score") or one["reward"] for one in shown["running"] if one["position"] == number]
-        sums.append(number * values[0] if values else float("nan"))
-    given = scores_and_rewards(server, run)
-    noisy = [number for number, (score, reward) in enumerate(given) if score != reward]
-    found = sum(abs(sums[number + 1] - sums[number] - given[number][0]) < 1e-9 for number in noisy)
-    return f"{found} of {len(noisy)} exact scores found, {held_out} answers show held-out values"
+        regrets |= {one["position"]: one["regret"] for one in shown["running"] if one["regret"] is not None}
+    scores = exact_scores(server, run)
+    found = found_scores(regrets, scores)
+    return f"{found} of {len(scores)} exact scores found, {held_out} answers show held-out values"
 
 
-def scores_and_rewards(server: Server, run: str) -> list[tuple[float, float]]:
-    query = "SELECT score, reward FROM submissions JOIN runs ON runs.id = run_id WHERE token = ? ORDER BY position"
+def found_scores(regrets: Mapping[int, float], scores: Sequence[float]) -> int:
+    """Count the scores that two neighbouring means of regret give. The oracle has the references: its score is 1."""
+    sums = {0: 0.0} | {position: position * regret for position, regret in regrets.items()}
+    return sum(
+        abs(1 - (sums[position] - sums[position - 1]) - score) < 1e-9
+        for position, score in enumerate(scores, start=1)
+        if position in sums and position - 1 in sums
+    )
+
+
+def exact_scores(server: Server, run: str) -> list[float]:
+    """The scores of a run before noise."""
+    query = "SELECT score FROM submissions JOIN runs ON runs.id = run_id WHERE token = ? ORDER BY position"
     with server.opened_database() as database:
-        return database.execute(query, [run]).fetchall()
+        return [score for (score,) in database.execute(query, [run])]
 
 
 def late_duplicates(server: Server, sizes: Sizes) -> str:
@@ -459,8 +501,10 @@ def few_descriptors(server: Server, sizes: Sizes) -> str:
             status = str(poor.connect(timeout=5).request("GET", "/healthz")[0])
         except (OSError, http.client.HTTPException):
             status = "none"
-        logged = "logged" if "connection" in poor.log.lower() else "not logged"
-        return f"another's answer: {status} after {time.perf_counter() - start:.1f} s, {logged}"
+        seconds = time.perf_counter() - start
+        time.sleep(1.5)  # the line is written with the next sweep
+        logged = "logged" if REFUSED.search(poor.log) else "not logged"
+        return f"another's answer: {status} after {seconds:.1f} s, {logged}"
 
 
 def guesses(server: Server, sizes: Sizes) -> str:
@@ -599,20 +643,18 @@ def signed_in(server: Server) -> Connection:
 
 
 def held_lock(server: Server, sizes: Sizes) -> str:
-    """Hold the lock of the database while /readyz is asked and a run is started. Others need no lock."""
+    """Hold the lock of the database while /readyz is asked and a run is started. Others need no lock to read."""
     holder = sqlite3.connect(server.database, timeout=30, isolation_level=None)
     requests = {"/readyz": ("GET", "/readyz"), "a new run": ("POST", "/v1/tasks/one/runs", {})}
     found = []
-    try:
+    with closing(holder), Bystander(server, writes=False) as other:
         holder.execute("BEGIN IMMEDIATE")
         time.sleep(1.1)  # a check from before counts for a second
-        with Bystander(server) as other:
-            for name, request in requests.items():
-                start = time.perf_counter()
-                status, _ = server.connect(timeout=60).request(*request)  # type: ignore[arg-type]
-                found.append(f"{name}: {status} after {time.perf_counter() - start:.1f} s")
-    finally:
-        holder.close()
+        for name, request in requests.items():
+            start = time.perf_counter()
+            status, _ = server.connect(timeout=60).request(*request)  # type: ignore[arg-type]
+            found.append(f"{name}: {status} after {time.perf_counter() - start:.1f} s")
+        holder.execute("ROLLBACK")
     return ", ".join([*found, other.longest])
 
 
@@ -659,14 +701,62 @@ END
 
 def full_disk(server: Server, sizes: Sizes) -> str:
     """Fill a small disk that only this script sees, and ask whether a database on it is ready."""
+    return in_own_mounts(FULL_DISK)
+
+
+def in_own_mounts(script: str) -> str:
+    """What a shell script prints that may mount file systems, in a folder of its own."""
     own_user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    with tempfile.TemporaryDirectory() as folder:
-        script = FULL_DISK.format(folder=folder, python=sys.executable)
-        command = ["unshare", *own_user, "--mount", "sh", "-c", script]
+    with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile() as errors:
+        commands = script.format(folder=folder, python=sys.executable, errors=errors.name)
+        command = ["unshare", *own_user, "--mount", "sh", "-c", commands]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
         raise RuntimeError("no right to mount a file system")
     return done.stdout.strip()
+
+
+READ_ONLY_DISK = """
+mount -t tmpfs none {folder}
+mount -o remount,ro {folder}
+{python} -m mtloop serve --folder {folder}/data > /dev/null 2> {errors}
+echo "exit code $?, $(wc -l < {errors}) line"
+"""
+
+
+def read_only_disk(server: Server, sizes: Sizes) -> str:
+    """Start a server on a disk that only this script sees and nobody can write."""
+    return in_own_mounts(READ_ONLY_DISK)
+
+
+def waiting_times(server: Server, sizes: Sizes) -> str:
+    """Use the minute up, then the minute and the day. Ask when the refusal says, and a second earlier."""
+
+    async def found() -> list[bool]:
+        storage, clock = Storage.connect(f"sqlite+aiosqlite:///{server.database}"), [1e5 * DAY + 0.5]
+        (*_, me) = [one["id"] for one in await storage.participant_list()]
+        limits = RateLimits(storage.accounts, rate=3, quota=6, clock=lambda: clock[0])
+
+        async def wait() -> int:
+            try:
+                await limits.charge(me)
+            except ProblemError as refused:
+                return refused.problem.retry_after or 0
+            return 0
+
+        served = []
+        for _ in range(2):
+            while not (said := await wait()):
+                pass
+            clock[0] += said - 1
+            early = not await wait()
+            clock[0] += 1
+            served += [early, not await wait()]
+        await storage.close()
+        return served
+
+    served = asyncio.run(found())
+    return f"served after it: {sum(served[1::2])} of 2, a second earlier: {sum(served[::2])} of 2"
 
 
 def clock_back(server: Server, sizes: Sizes) -> str:
@@ -949,7 +1039,7 @@ ATTACKS = [
     Attack("5", "late duplicate answers, {sizes.steps} steps", "34 of 160 rewards wrong", late_duplicates),
     Attack("6", "modes of the SQLite file", "file 0644, folder 0755", file_modes),
     Attack("7a", "{sizes.connections:,} half-open connections", "1,200 of 1,200 stay", half_open),
-    Attack("7b", "300 idle ones and 256 descriptors", "no answer, not logged", few_descriptors),
+    Attack("7b", "300 idle ones and 256 descriptors", "the same: no answer, not logged", few_descriptors),
     Attack("8", "{sizes.guesses:,} guesses, default limits", "32,000 of 32,000 accepted", guesses),
     Attack("8b", "as many where the key is in the body", "unknown, OPTIONS, sign-ins: all", guesses_in_bodies),
     Attack("8c", "a rater behind a refused address", "the link: answer 429", shared_address),
@@ -957,31 +1047,35 @@ ATTACKS = [
     Attack("10a", "a held lock", "ready, others wait 30 s", held_lock),
     Attack("10b", "a database that can only be read", "ready", read_only),
     Attack("10c", "a full disk", "ready", full_disk),
+    Attack("10d", "serve on a read-only file system", "a traceback", read_only_disk),
+    Attack("retry", "requests after the time in Retry-After", "the minute's, if the day is used up too", waiting_times),
     Attack("clock", "the clock goes back by a minute, a day", "allowances are renewed", clock_back),
-    Attack("dots", "10,000 dots on a bleu task, {dots} times", "another's p50 from 2 to 188 ms", long_translations),
+    Attack(
+        "dots", "10,000 dots on a bleu task, {dots} times", "20 times: another's p50 2 to 188 ms", long_translations
+    ),
     Attack("kill", "the parent is killed", "workers and folders stay", killed_parent),
-    Attack("abort", "{sizes.sign_ins} aborted sign-ins", "all counted as 500", aborted_sign_ins),
-    Attack("form", "a form of {sizes.form_bytes:,} bytes, no key", "others wait 288 ms", long_form),
+    Attack("abort", "{sizes.sign_ins} aborted sign-ins", "40: all counted as 500", aborted_sign_ins),
+    Attack("form", "a form of {sizes.form_bytes:,} bytes, no key", "4,000,000: others wait 288 ms", long_form),
     Attack(
         "signs",
         "a form of {sizes.form_bytes:,} percent signs, no key",
-        "722 MB more, others wait 1 s",
+        "4,000,000: 722 MB more, others 1 s",
         form_of_percent_signs,
     ),
-    Attack("fields", "a body of {sizes.fields:,} unknown fields", "others wait 1,351 ms", unknown_fields),
+    Attack("fields", "a body of {sizes.fields:,} unknown fields", "300,000: others wait 1,351 ms", unknown_fields),
     Attack(
         "campaign", "a campaign of {sizes.segments:,} lines, 20 systems", "20,000: others wait 320 ms", campaign_texts
     ),
     Attack("bodies", "{sizes.keyless_bodies} bodies of 4 MB at once, no key", "90: 370 MB more", keyless_bodies),
-    Attack("PO", "a PO file of {sizes.entries:,} entries, packed", "1 MB: 1,300 MB", packed_po),
-    Attack("TMX", "a TMX unit of {sizes.variants:,} variants, packed", "16 KB: 7 s", packed_tmx),
-    Attack("unknown", "a TMX of {sizes.unknown_elements:,} unknown elements", "4,000 MB", unknown_elements),
+    Attack("PO", "a PO file of {sizes.entries:,} entries, packed", "300,000 (1 MB): 1,300 MB", packed_po),
+    Attack("TMX", "a TMX unit of {sizes.variants:,} variants, packed", "20,000 (16 KB): 7 s", packed_tmx),
+    Attack("unknown", "a TMX of {sizes.unknown_elements:,} unknown elements", "40 million: 4,000 MB", unknown_elements),
     Attack("lines", "small hostile files: tracebacks", "4 of 8", small_files),
     Attack("bin", "damaged and odd .bin files: tracebacks", "488 of 1500", damaged_models),
     Attack("names", "run names with invisible characters", "4 of 4 accepted", run_names),
     Attack("slash", "the trailing slash and a forged host", "the host is echoed", echoed_host),
     Attack("metrics", "anonymous /metrics", "answer 200, shows tasks", open_metrics),
-    Attack("cookies", "{sizes.sign_ins} sessions of one key", "no limit", sessions),
+    Attack("cookies", "{sizes.sign_ins} sessions of one key", "40: no limit", sessions),
     Attack("methods", "Allow, an empty PATCH, NUL", "Allow: GET, PATCH: 204, no NUL", methods),
 ]
 

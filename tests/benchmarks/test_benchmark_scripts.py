@@ -32,7 +32,7 @@ SLOW = (
 )
 # What each script prints: a pattern, and how often it occurs.
 PRINTED = {
-    "attacks.py": (r"^\w+ +\S.{45}.{40}(?!not measured)\S", 37),
+    "attacks.py": (r"^\w+ +\S.{45}.{40}\S", 39),
     "baselines.py": (rf"^\S.*{NUMBER} of the variance removed, 95 % interval{NUMBER} to{NUMBER}", 3),
     "cost.py": (
         rf"^(decode, batch \d|step) +(plain|mtloop|lora).* a (token|segment)  ratio{NUMBER}|^ +\d{NUMBER}$",
@@ -63,6 +63,40 @@ PRINTED = {
 }
 
 
+# The rows of attacks.py in which a number says that an attack fails, however small it is.
+HELD_OFF = {
+    "1a": "answer 431$",
+    "1b": r"^answers 414 and 431, others wait \d+ ms at most$",
+    "3a": "exit code 2$",
+    "3b": "^10 passes a run, 10 runs: 100 passes a participant$",
+    "4": r"^0 of [1-9]\d* exact scores found, 0 answers show held-out values$",
+    "5": r"^0 of [1-9]\d* rewards wrong$",
+    "6": "^file 0600, folder 0700$",
+    "7a": r"^0 of [1-9]\d* stay",
+    "7b": "^another's answer: 200 .* s, logged$",
+    "8": "^accepted of 120 each: keys 100, sign-ins 100, runs 120, bodies 120$",
+    "8c": "^100 of 200 guesses accepted, the link: answer 200$",
+    "10a": r"^/readyz: 503 after .* a new run: 503 after .* others wait \d+ ms at most$",
+    "10b": "^not ready$",
+    "10c": "^not ready$",
+    "10d": "^exit code 2, 1 line$",
+    "retry": "^served after it: 2 of 2, a second earlier: 0 of 2$",
+    "clock": "^0 of 16",
+    "kill": "^0 of 3 workers left, 0 folders left",
+    "abort": r"^0 of [1-9]\d* counted",
+    "form": "^answer 400",
+    "signs": "^answer 400",
+    "fields": "^answer 422",
+    "campaign": "^answer 201",
+    "lines": "^0 of 8$",
+    "bin": r"^0 of [1-9]\d*, of odd models 0 of [1-9]\d*$",
+    "names": "^0 of 4 accepted$",
+    "slash": "the host is not echoed$",
+    "metrics": "^answer 401, shows no task$",
+    "methods": "^Allow: GET, PATCH, PATCH: 422, NUL in the schema$",
+}
+
+
 @pytest.fixture(autouse=True)
 def _process_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Restore what the scripts change in their process: the import path and the number of threads."""
@@ -85,6 +119,28 @@ def test_script_runs_small_and_prints_its_numbers(
     printed = capsys.readouterr().out
     assert len(re.findall(pattern, printed, re.MULTILINE)) == count, printed
     assert not re.search(r"\b(nan|inf)\b", printed), printed
+    if name == "attacks.py":
+        check_attacks(printed)
+
+
+def check_attacks(printed: str) -> None:
+    """What the service holds against must be in the column `now`. Times and memory are printed only."""
+    rows = {line.split()[0]: line[95:] for line in printed.splitlines()[1:]}
+    for name, expected in HELD_OFF.items():
+        if rows[name] != "not measured: RuntimeError: no right to mount a file system":
+            assert re.search(expected, rows[name]), f"{name}: {rows[name]}"
+    assert not [name for name in rows.keys() - HELD_OFF.keys() if rows[name].startswith("not measured")], printed
+
+
+def test_differences_of_regrets_give_exact_scores_if_these_are_exact(
+    load_benchmark: Callable[[str], ModuleType],
+) -> None:
+    script, scores = load_benchmark("attacks.py"), [0.25, 0.5, 0.125, 0.75]
+    exact = {number: sum(1 - score for score in scores[:number]) / number for number in range(1, 5)}
+    assert script.found_scores(exact, scores) == 4
+    assert script.found_scores({number: round(regret, 1) for number, regret in exact.items()}, scores) < 4
+    assert script.found_scores({2: exact[2], 4: exact[4]}, scores) == 0
+    assert script.found_scores({}, scores) == 0
 
 
 @pytest.mark.parametrize("size", ["SMALL", "FULL"])
