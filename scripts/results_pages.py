@@ -28,15 +28,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from data_parts import write_part
 
 from mtloop.core.errors import InputError
+from mtloop.core.types import JSON
 from mtloop.report.chart import Chart
 from mtloop.report.matplotlib_charts import save
 from mtloop.report.plain_data import chart_to_json
-from mtloop.report.result_file import FILE_NAME, DataFile, ResultFile, seeds
+from mtloop.report.result_file import FILE_NAME, DataFile, Origin, ResultFile, seeds
 from mtloop.report.table import Table
 
 ROOT = Path(__file__).parents[1]
@@ -130,12 +131,23 @@ def _origin_rows(text: PageText, result: ResultFile) -> Iterator[str]:
         "Commit": commit_cell(str(provenance.commit)),
         "Data": f"{text.source} {'; '.join(map(_data_cell, origin.data))}",
         "Command": _code(str(result.command)),
-        "Seed": ", ".join(f"{name} {seed}" for name, seed in seeds(**origin.seed).items()) or "none",
+        "Seed": ", ".join(f"{plain(name)} {seed}" for name, seed in _seeds(origin).items()) or "none",
         "Versions": ", ".join(f"{package} {version}" for package, version in packages.items()),
         "Machine": plain(f"{provenance.processor}, {provenance.cores} cores"),
     }
     yield from ("| | |", "|---|---|")
     yield from (f"| {name} | {value} |" for name, value in rows.items())
+
+
+def _seeds(origin: Origin) -> dict[str, JSON]:
+    """Return the seeds of the experiment, and those among the settings of its systems."""
+    systems = {name: one["settings"] for name, one in origin.settings.items() if _has_settings(one)}
+    own = {name: settings["seed"] for name, settings in systems.items() if settings.get("seed") is not None}
+    return {**seeds(**origin.seed), **own}
+
+
+def _has_settings(system: Any) -> TypeGuard[dict[str, dict[str, JSON]]]:
+    return isinstance(system, dict) and isinstance(system.get("settings"), dict)
 
 
 def commit_cell(commit: str) -> str:

@@ -145,6 +145,14 @@ def test_a_column_is_shortened_only_if_its_rows_are_equal() -> None:
     assert "| Seed | rater 0 |" in content
 
 
+def test_a_page_shows_the_seeds_of_the_methods_too() -> None:
+    settings = {"baseline": {"settings": {"beam_size": 1}}, "lora": {"settings": {"seed": 3}}, "oracle": None}
+    text = SCRIPT.PageText(**TEXT, command=COMMAND, tables=["intervals"], picture="effort")
+    table = Table(["policy"], [["race"]])
+    content = SCRIPT.page("two", text, made(table, seed={"resampling": 1}, settings=settings))
+    assert "| Seed | resampling 1, lora 3 |" in content
+
+
 def test_the_commits_of_all_results_pages_are_in_this_repository() -> None:
     pages = {page.name: page.read_text(encoding="utf-8") for page in PAGES.glob("*.md")}
     rows = {name: re.findall(r"^\| *Commit *\|(.*)\|\s*$", text, re.M) for name, text in pages.items()}
