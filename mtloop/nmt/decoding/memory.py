@@ -199,8 +199,9 @@ class Memory:
         return self.visible is None or key[0] in self.visible
 
     def translations(self, source: str) -> list[str]:
-        """Return all confirmed translations of this source, oldest first; `exact_match` returns the last one."""
-        return [self._segments[key].target for key in self._keys_by_source.get(source, [])]
+        """Return all visible translations of this source, oldest first; `exact_match` returns the last one."""
+        keys = filter(self._is_visible, self._keys_by_source.get(source, []))
+        return [self._segments[key].target for key in keys]
 
     def sources_of(self, target: str) -> list[str]:
         """Return all sources whose confirmed translation is this text, oldest first, but those that never vote.

@@ -22,7 +22,8 @@ class PairStore(IndexedMemory):
     def most_like(self, source: str, count: int) -> list[tuple[StoredSegment, float]]:
         """Return the pairs whose sources are most like this one, the most like first, with their likeness (0 to 1)."""
         words = compared_words(source, self.vocabulary)
-        found = self.index.most_similar(words, ngram_likeness, max(CANDIDATES, 2 * count), count)
+        candidates = max(CANDIDATES, 2 * count)
+        found = self.index.most_similar(words, ngram_likeness, candidates, count, self._is_visible)
         return [(self._segments[key], likeness) for key, likeness in found]
 
     def exact_match(self, source: str) -> str | None:

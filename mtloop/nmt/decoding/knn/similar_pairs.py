@@ -23,6 +23,11 @@ SMOOTHING = 0.1  # added to counts of n-grams
 MAX_LENGTH_RATIO = 2.0  # of two sentences that can be similar
 Words = Sequence[str]
 Likeness = Callable[[Words, Words], float]
+IsVisible = Callable[[Key], bool]
+
+
+def always(_: Key) -> bool:
+    return True
 
 
 class PairIndex:
@@ -55,21 +60,25 @@ class PairIndex:
             one.clear()
         self._total_length = 0
 
-    def most_similar(self, words: Words, likeness: Likeness, candidates: int, count: int) -> list[tuple[Key, float]]:
+    def most_similar(
+        self, words: Words, likeness: Likeness, candidates: int, count: int, is_visible: IsVisible = always
+    ) -> list[tuple[Key, float]]:
         """Return the `count` sources with the highest likeness, of the `candidates` that BM25 finds first.
 
-        Of equally similar ones, the one that BM25 prefers comes first; then the newer one.
+        Of equally similar ones, the one that BM25 prefers comes first; then the newer one. What is not visible is
+        neither found nor a candidate; it counts in the rarity of words.
         """
-        found = [(key, likeness(words, self._words[key])) for key in self.best_by_bm25(words, candidates)]
+        best = self.best_by_bm25(words, candidates, is_visible)
+        found = [(key, likeness(words, self._words[key])) for key in best]
         return heapq.nlargest(count, found, key=lambda one: one[1])
 
-    def best_by_bm25(self, words: Words, count: int) -> list[Key]:
+    def best_by_bm25(self, words: Words, count: int, is_visible: IsVisible = always) -> list[Key]:
         """Return the sources with the highest BM25 scores, the highest first; at equal scores the newer comes first."""
         scores: dict[Key, float] = {}
         for word in _plain(words):
             for key, score in self._bm25(word):
                 scores[key] = scores.get(key, 0.0) + score
-        return heapq.nlargest(count, scores, key=lambda key: (scores[key], key))
+        return heapq.nlargest(count, filter(is_visible, scores), key=lambda key: (scores[key], key))
 
     def _bm25(self, word: str) -> Iterator[tuple[Key, float]]:
         counts = self._counts_by_word.get(word, {})

@@ -43,5 +43,6 @@ class SimilarStore(IndexedMemory, TokenStore):
 
     def similar(self, words: SourceWords) -> list[Key]:
         """Return the most similar segments, the most similar first."""
-        found = self.index.most_similar(in_lower_case(words), edit_likeness, CANDIDATES, self.similar_pairs)
+        compared = in_lower_case(words)
+        found = self.index.most_similar(compared, edit_likeness, CANDIDATES, self.similar_pairs, self._is_visible)
         return [key for key, _ in found]

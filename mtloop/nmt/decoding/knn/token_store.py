@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -48,6 +48,7 @@ class TokenStore(Memory):
         self.knn = knn
         self._studies = True
         self._table: VectorTable | None = None
+        self._limited: tuple[Container[int], VectorTable] | None = None  # the last limit, and what it left
 
     def shares(self, found: Neighbours) -> Array:
         """Return what each neighbour adds to the probability of its token."""
@@ -65,8 +66,12 @@ class TokenStore(Memory):
         return KnnProcessor(table, self.knn.neighbours, self.shares) if len(table) else None
 
     def table_for(self, words: SourceWords) -> VectorTable:
-        """Return the states that are compared for one source: all."""
-        return self.table()
+        """Return the states that are compared for one source: all that are visible."""
+        if self.visible is None:
+            return self.table()
+        if self._limited is None or self._limited[0] is not self.visible:
+            self._limited = self.visible, self.table_of(filter(self._is_visible, self._segments))
+        return self._limited[1]
 
     def table(self) -> VectorTable:
         """Return all stored states."""
@@ -94,7 +99,7 @@ class TokenStore(Memory):
         if self._studies and len(one.tokens):
             self.study(one)
         super().add(one)
-        self._table = None
+        self._table = self._limited = None
 
     def study(self, one: StoredSegment) -> None:
         """Learn from a segment how to weigh the neighbours, before it is stored; here nothing."""
@@ -109,7 +114,7 @@ class TokenStore(Memory):
 
     def _remove(self, key: Key) -> None:
         super()._remove(key)
-        self._table = None
+        self._table = self._limited = None
 
     def neighbours_of(self, one: StoredSegment) -> list[Neighbours]:
         """Return the nearest stored states of each state of a segment."""
