@@ -32,6 +32,7 @@ from mtloop.methods.neural import make_scope
 from mtloop.methods.registry import make_learner, settings_of
 from mtloop.nmt.engine.lesson import forward_pass
 from mtloop.nmt.engine.marian import Marian
+from mtloop.text.text_unit import TextUnit
 
 PAIRS = demo_pairs()
 SEGMENTS = [Segment(str(i), source) for i, (source, _) in enumerate(PAIRS[:8])]
@@ -108,8 +109,48 @@ def test_a_reward_below_the_mean_makes_its_translation_less_likely(small: Marian
     assert likelihood(system, proposal) < before
 
 
+def several() -> Segment:
+    """A segment of three sentences, with tags and a placeholder."""
+    return Segment("", "Open the file. <b>Save</b> it to %s. Close the window.")
+
+
+def test_one_of_several_sentences_is_drawn(small: Marian) -> None:
+    """The others are translated without sampling, and another seed draws another one."""
+    drawn = set()
+    for seed in range(8):
+        system = learner(small, seed=seed)
+        proposal = system.propose(several())
+        part = proposal.memo["part"]
+        assert isinstance(part, int)
+        unit = TextUnit.of(several().source)
+        assert len(unit.parts) == 3
+        texts = [system.translator().translate_sentence(one) for one in unit.parts]
+        texts[part] = small.target.decode(proposal.memo["tokens"])  # type: ignore[arg-type]
+        assert proposal.text == unit.assemble(texts, system.translator().align).text
+        assert system.drawn_source(proposal) == unit.parts[part]
+        drawn.add(part)
+    assert drawn == {0, 1, 2}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_reward_is_credited_to_the_sentence_that_was_drawn(small: Marian, scope: str) -> None:
+    """What is learned is what the same draw teaches for the sentence alone, and not for the text around it."""
+    system = learner(small, scope)
+    proposal = system.propose(several())
+    before = likelihood(system, proposal)
+    assert system.learn(proposal, Reward(1.0)).updates == 1
+    assert likelihood(system, proposal) > before
+    alone = learner(small, scope)
+    source = Segment("", alone.drawn_source(proposal))
+    memo = {name: proposal.memo[name] for name in ("tokens", "temperature", "log_probability")}
+    draw = alone.draw_log_.signed_memo(source, proposal.text, memo)
+    assert alone.learn(Proposal(source, proposal.text, alone.method, memo=draw), Reward(1.0)).updates == 1
+    learned, expected = ({k: v for k, v in state(one).items() if "bandit/" not in k} for one in (system, alone))
+    assert same(learned, expected)
+
+
 def likelihood(system: BanditNMT, proposal: Proposal) -> float:
-    ids = system.model.source.encode(proposal.segment.source)
+    ids = system.model.source.encode(system.drawn_source(proposal))
     return -forward_pass(system.model, ids, proposal.memo["tokens"], frozenset(), system.scope.extra_bias).loss  # type: ignore[arg-type]
 
 
