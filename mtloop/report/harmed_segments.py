@@ -1,9 +1,10 @@
-"""The segments that learning harmed, for the report page: each with the lesson that it comes from."""
+"""The segments that learning harmed or helped most, for the report page: each with the lesson that it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mtloop.core.plural import pluralise
 from mtloop.core.types import Step
@@ -11,7 +12,9 @@ from mtloop.metrics.collateral import Collateral, Flips, NearTER, Neighbour
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.report.wording import signed
 
-MAX_SHOWN = 20  # segments of a system
+MAX_SHOWN = 20  # harmed segments of a system
+MAX_BETTER = 5  # segments of a system that got better
+REASONS = {"near-worse": "worse", "flips": "flip", "lost-changes": "lost change", "near-better": "better"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,10 @@ class TextPair:
 
 @dataclass(frozen=True)
 class HarmRow:
-    """A harmed segment. `number` counts from 1; `ter_change` is empty if TER was not compared."""
+    """A segment with its lesson, and why it is listed. `number` counts from 1.
+
+    `ter_change` is empty if TER was not compared.
+    """
 
     number: int
     lesson: TextPair
@@ -36,16 +42,17 @@ class HarmRow:
     baseline_output: str
     output: str
     ter_change: str
-    is_flip: bool
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class HarmTable:
-    """The harmed segments of one system, the worst first; `summary` counts all of them."""
+    """The harmed segments of one system, the worst first; `summary` counts all of them. `better`: the most improved."""
 
     system: str
     summary: str
     rows: Sequence[HarmRow]
+    better: Sequence[HarmRow] = ()
 
 
 def harm_tables(evaluation: Evaluation) -> list[HarmTable]:
@@ -53,29 +60,51 @@ def harm_tables(evaluation: Evaluation) -> list[HarmTable]:
     metrics = [metric for metric in evaluation.metrics if isinstance(metric, Collateral)]
     harmful = [metric for metric in metrics if not metric.higher_is_better]
     systems = [system for system in evaluation.systems if system != evaluation.baseline]
-    return [_table(system, evaluation.systems[system], harmful) for system in systems] if harmful else []
+    if not harmful:
+        return []
+    helpful = [metric for metric in metrics if metric.higher_is_better]
+    return [_table(system, evaluation.systems[system], harmful, helpful) for system in systems]
 
 
-def _table(system: str, steps: Sequence[Step], metrics: Sequence[Collateral]) -> HarmTable:
-    cases = {metric: metric.cases(steps) for metric in metrics}
-    flips = {one for metric, found in cases.items() if isinstance(metric, Flips) for one in _counted(found)}
-    changes = {one: change for metric in metrics for one, change in _ter_changes(metric, steps).items()}
-    harmed = {one for found in cases.values() for one in _counted(found)}
+def _table(
+    system: str, steps: Sequence[Step], harmful: Sequence[Collateral], helpful: Sequence[Collateral]
+) -> HarmTable:
+    changes = {one: change for metric in (*helpful, *harmful) for one, change in _ter_changes(metric, steps).items()}
+    harmed, helped = _reasons(harmful, steps), _reasons(helpful, steps)
+    flips = {one for one, reasons in harmed.items() if REASONS[Flips.name] in reasons}
     worst = sorted(harmed, key=lambda one: (one not in flips, -changes.get(one, 0), one.segment))
-    baseline, shown = metrics[0].baseline, worst[:MAX_SHOWN]
-    rows = [_row(one, steps, baseline, changes.get(one), one in flips) for one in shown]
-    return HarmTable(system, _summary(len(harmed), len(flips), len(cases[metrics[0]])), rows)
+    best = sorted(helped.keys() - harmed.keys(), key=lambda one: (changes.get(one, 0), one.segment))
+    row = partial(_row, steps, harmful[0].baseline, changes)
+    return HarmTable(
+        system,
+        _summary(len(harmed), len(flips), len(harmful[0].cases(steps))),
+        [row(one, harmed[one]) for one in worst[:MAX_SHOWN]],
+        tuple(row(one, helped[one]) for one in best[:MAX_BETTER]),
+    )
 
 
-def _counted(cases: Mapping[Neighbour, bool]) -> Iterator[Neighbour]:
-    return (one for one, is_counted in cases.items() if is_counted)
+def _reasons(metrics: Sequence[Collateral], steps: Sequence[Step]) -> dict[Neighbour, tuple[str, ...]]:
+    """Return the segments that are counted, with the labels of the metrics that count them."""
+    found: dict[Neighbour, tuple[str, ...]] = {}
+    for metric in metrics:
+        for one, is_counted in metric.cases(steps).items():
+            if is_counted:
+                found[one] = (*found.get(one, ()), REASONS.get(metric.name, metric.name))
+    return found
 
 
 def _ter_changes(metric: Collateral, steps: Sequence[Step]) -> Mapping[Neighbour, float]:
     return metric.ter_changes(steps) if isinstance(metric, NearTER) else {}
 
 
-def _row(one: Neighbour, steps: Sequence[Step], baseline: Sequence[Step], change: float | None, flip: bool) -> HarmRow:
+def _row(
+    steps: Sequence[Step],
+    baseline: Sequence[Step],
+    changes: Mapping[Neighbour, float],
+    one: Neighbour,
+    reasons: tuple[str, ...],
+) -> HarmRow:
+    change = changes.get(one)
     return HarmRow(
         number=one.segment + 1,
         lesson=TextPair.of(steps[one.lesson]),
@@ -83,7 +112,7 @@ def _row(one: Neighbour, steps: Sequence[Step], baseline: Sequence[Step], change
         baseline_output=baseline[one.segment].proposal.text,
         output=steps[one.segment].proposal.text,
         ter_change="" if change is None else signed(change, 1),
-        is_flip=flip,
+        reasons=reasons,
     )
 
 

@@ -11,11 +11,11 @@ from lxml import html
 
 from mtloop.core import Step
 from mtloop.metrics import TER
-from mtloop.metrics.collateral import Collateral, Flips, NearTER
+from mtloop.metrics.collateral import Collateral, Flips, LostChanges, NearTER
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.report import write_report
 from mtloop.report.evaluation_charts import make_charts
-from mtloop.report.harmed_segments import MAX_SHOWN, HarmRow, HarmTable, TextPair, harm_tables
+from mtloop.report.harmed_segments import MAX_BETTER, MAX_SHOWN, HarmRow, HarmTable, TextPair, harm_tables
 from mtloop.report.text_tables import relative_score_table
 
 
@@ -46,18 +46,46 @@ def test_flips_come_first_each_with_its_lesson() -> None:
         "mine",
         "2 of 4 segments with a lesson are harmed (2 flips)",
         [
-            HarmRow(5, enable, disable, disable.reference, enable.reference, "+25.0", True),
-            HarmRow(3, log_in, log_out, "Ausloggen", "Anmelden", "+0.0", True),
+            HarmRow(5, enable, disable, disable.reference, enable.reference, "+25.0", ("worse", "flip")),
+            HarmRow(3, log_in, log_out, "Ausloggen", "Anmelden", "+0.0", ("flip",)),
         ],
     )
 
 
 def test_each_metric_alone() -> None:
     (table,) = harm_tables(evaluation(worse()))
-    assert [(row.number, row.ter_change, row.is_flip) for row in table.rows] == [(5, "+25.0", False)]
+    assert [(row.number, row.ter_change, row.reasons) for row in table.rows] == [(5, "+25.0", ("worse",))]
     (table,) = harm_tables(evaluation(Flips(BASELINE)))
-    assert [(row.number, row.ter_change, row.is_flip) for row in table.rows] == [(3, "", True), (5, "", True)]
+    assert [(row.number, row.ter_change, row.reasons) for row in table.rows] == [(3, "", ("flip",)), (5, "", ("flip",))]
     assert harm_tables(evaluation(NearTER(BASELINE, TER(), worse=False))) == []
+
+
+def test_a_lost_change_has_a_label_of_its_own() -> None:
+    sources, references = ["Delete 5 files", "Delete 6 files"], ["5 Dateien löschen", "6 Dateien löschen"]
+    base = make_steps(["5 Dateien löschen", "6 Daten löschen"], references, sources)
+    mine = make_steps(["5 Dateien löschen", "Lösche 5 Dateien"], references, sources)
+    lost = LostChanges(base)
+    (table,) = harm_tables(Evaluation({"base": base, "mine": mine}, [lost, worse(base)], "base"))
+    assert [(row.number, row.reasons) for row in table.rows] == [(2, ("lost change", "worse"))]
+    (table,) = harm_tables(Evaluation({"base": base, "mine": mine}, [lost], "base"))
+    assert [(row.number, row.reasons) for row in table.rows] == [(2, ("lost change",))]
+
+
+def test_the_best_segments_are_listed_with_their_lessons(tmp_path: Path) -> None:
+    count = MAX_BETTER + 2
+    references = [f"Seite {number} wird jetzt gedruckt" for number in range(count + 1)]
+    sources = [f"Print page {number} now" for number in range(count + 1)]
+    outputs = [" ".join(text.split()[: number % 4]) for number, text in enumerate(references)]
+    base, mine = make_steps(outputs, references, sources), make_steps(references, references, sources)
+    made = Evaluation({"base": base, "mine": mine}, [worse(base), NearTER(base, TER(), worse=False)], "base")
+    (table,) = harm_tables(made)
+    assert table.rows == []
+    changes = [float(row.ter_change.replace("−", "-")) for row in table.better]
+    assert len(changes) == MAX_BETTER
+    assert changes == sorted(changes)
+    assert {row.reasons for row in table.better} == {("better",)}
+    rows = page_of(made, tmp_path).xpath("//table[caption = 'Better segments: mine']//tbody/tr")
+    assert len(rows) == MAX_BETTER
 
 
 def test_at_most_twenty_are_shown_the_worst_first() -> None:
@@ -79,7 +107,7 @@ def test_the_page_shows_them_in_a_closed_section(tmp_path: Path) -> None:
     assert "open" not in details.attrib
     assert details.find("summary").text_content() == "mine: 2 of 4 segments with a lesson are harmed (2 flips)"
     first, second = cells(page, "mine")
-    assert first[0] == ["5", "TER", "+25.0", "flip"]
+    assert first[0] == ["5", "TER", "+25.0", "worse", "flip"]
     assert second[1:] == [["Log", "in", "Anmelden"], ["Log", "out", "Abmelden"], ["Ausloggen"], ["Anmelden"]]
     assert page.xpath("//nav/a[@href='#harm']")
     scores = page.xpath("//table[caption = 'Scores of the whole stream']//tr[th/bdi = 'base']/td/@title")
