@@ -1,8 +1,9 @@
-"""Who scores a translation: this process, or for long texts a process of its own.
+"""Who scores a translation: this process, or for long texts one of two others.
 
 The score of a long text takes tens of milliseconds, and Python runs one thread at a time. So a long text is scored in
-another process, and the requests of others go on. It starts with the first long text, and again if it was killed.
-The metric of a plugin may hang or print, so each job has a deadline, and an answer counts only with its job's number.
+another process, and the requests of others go on. It starts when it is needed, and again if it was killed. The metric
+of a plugin may hang or print, so each job has a deadline, and an answer counts only with its job's number. Each
+participant has one job at a time, so a text that takes long leaves the other process to others.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from mtloop.service.telemetry import LOGGER
 # Translation and reference together have at most this many characters: a few milliseconds, whatever the text is.
 # The search of TER grows faster than the text, and the metrics of plugins may take any time.
 MAX_CHARACTERS_HERE = {name: 200 if name == "ter" else 600 for name in reward_names()}
+PROCESSES = 2  # for long texts
 MAX_WAITING = 64  # long texts that wait for their score
 MAX_WAITING_EACH = 16  # of one participant: more than the runs that a mock task allows by default
 ATTEMPTS = 3  # the process may be killed before a job and during it
@@ -59,8 +61,11 @@ class Turns:
 class Scoring:
     """Scores translations. Each worker process of the service has one."""
 
-    def __init__(self, max_waiting: int = MAX_WAITING, max_waiting_each: int = MAX_WAITING_EACH) -> None:
-        self._process, self._turns = ChildProcess(), Turns()
+    def __init__(
+        self, max_waiting: int = MAX_WAITING, max_waiting_each: int = MAX_WAITING_EACH, processes: int = PROCESSES
+    ) -> None:
+        self._processes, self._turns = [ChildProcess() for _ in range(processes)], Turns()
+        self._idle, self._free = list(self._processes), asyncio.Semaphore(processes)
         self._waiting: Counter[int] = Counter()  # by participant
         self._max_waiting, self._max_waiting_each = max_waiting, max_waiting_each
 
@@ -68,25 +73,31 @@ class Scoring:
         """Score a translation. Raise the problem 503 if too many long texts wait already, of all or of this one."""
         if is_short(job):
             return score_text(job)
-        with self._place(participant_id):
-            async with self._turns.of(participant_id):  # one participant with many runs must not keep others waiting
-                return await self._process.score(job)
+        self._take_place(participant_id)
+        # It keeps its place, turn and process until it is done, also if nobody waits for the score any more.
+        return await asyncio.shield(asyncio.ensure_future(self._score(job, participant_id)))
 
     async def close(self) -> None:
-        await self._process.close()
+        await asyncio.gather(*(process.close() for process in self._processes))
 
-    @contextmanager
-    def _place(self, participant_id: int) -> Iterator[None]:
-        """A place among those that wait. One participant with many runs must not take all of them."""
-        if self._waiting.total() >= self._max_waiting or self._waiting[participant_id] >= self._max_waiting_each:
-            raise ProblemError(SCORING_BUSY)
-        self._waiting[participant_id] += 1
+    async def _score(self, job: ScoringJob, participant_id: int) -> ScoredText:
         try:
-            yield
+            async with self._turns.of(participant_id), self._free:  # many runs of one must not keep others waiting
+                process = self._idle.pop()
+                try:
+                    return await process.score(job)
+                finally:
+                    self._idle.append(process)  # the last one that worked is the first to work again
         finally:
             self._waiting[participant_id] -= 1
             if not self._waiting[participant_id]:
                 del self._waiting[participant_id]
+
+    def _take_place(self, participant_id: int) -> None:
+        """Take a place among those that wait. One participant with many runs must not take all of them."""
+        if self._waiting.total() >= self._max_waiting or self._waiting[participant_id] >= self._max_waiting_each:
+            raise ProblemError(SCORING_BUSY)
+        self._waiting[participant_id] += 1
 
 
 def is_short(job: ScoringJob) -> bool:
@@ -95,7 +106,7 @@ def is_short(job: ScoringJob) -> bool:
 
 
 class ChildProcess:
-    """The process for long texts. It has one job at a time; others wait in the queue of the thread that talks to it."""
+    """A process for long texts, with one job at a time, and the thread that talks to it."""
 
     def __init__(self) -> None:
         self._thread, self._numbers = ThreadPoolExecutor(1, "scoring"), count(1)
@@ -108,6 +119,8 @@ class ChildProcess:
         return None if self._child is None else self._child.pid
 
     async def score(self, job: ScoringJob) -> ScoredText:
+        if self._closed:
+            raise ProblemError(SCORING_BUSY)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._score, job)
 
     async def close(self) -> None:

@@ -90,6 +90,11 @@ def with_scoring(work: Callable[[Scoring], Awaitable[None]], **options: int) -> 
     asyncio.run(call())
 
 
+def last_used(found: Scoring) -> int | None:
+    """The id of the process that works first."""
+    return found._processes[-1].pid
+
+
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installed distribution with metrics that only the process loads."""
@@ -152,12 +157,12 @@ def test_a_killed_process_is_replaced() -> None:
         expected = score_text(job(DOTS))
         for _ in range(2):
             assert await found.score(job(DOTS), 1) == expected
-            pid = found._process.pid
+            pid = last_used(found)
             assert pid is not None
             os.kill(pid, signal.SIGKILL)
         during = asyncio.create_task(found.score(job(DOTS * 5), 1))
         await asyncio.sleep(0.05)
-        if (pid := found._process.pid) is not None:
+        if (pid := last_used(found)) is not None:
             os.kill(pid, signal.SIGKILL)
         assert await during == score_text(job(DOTS * 5))
 
@@ -207,7 +212,7 @@ def test_an_error_of_a_metric_is_not_the_end_of_the_process() -> None:
 async def stopped(found: Scoring) -> int:
     """Start the process and stop it as a debugger does; return its id."""
     await found.score(job(DOTS), 1)
-    pid = found._process.pid
+    pid = last_used(found)
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
     return pid
@@ -231,6 +236,28 @@ def test_a_stopped_process_is_killed_at_the_deadline(
     with caplog.at_level("INFO"):
         with_scoring(work)
     assert [one.message for one in caplog.records].count("scoring process gave no answer in time") == 1
+
+
+@posix
+def test_a_text_of_another_participant_is_scored_while_one_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if who sent it does not wait any more, and whatever else the same participant sends."""
+    monkeypatch.setattr(scoring, "JOB_SECONDS", 60.0)
+
+    async def work(found: Scoring) -> None:
+        pid = await stopped(found)
+        with released(pid):
+            gone, *mine = [asyncio.create_task(found.score(job(DOTS), 1)) for _ in range(4)]
+            await asyncio.sleep(0.1)
+            gone.cancel()
+            await asyncio.sleep(0)
+            for _ in range(3):
+                assert await asyncio.wait_for(found.score(job(DOTS), 2), 30) == score_text(job(DOTS))
+            assert is_running(pid)
+            os.kill(pid, signal.SIGCONT)
+            assert await asyncio.wait_for(asyncio.gather(*mine), 30) == [score_text(job(DOTS))] * 3
+        assert sorted(map(id, found._idle)) == sorted(map(id, found._processes))
+
+    with_scoring(work)
 
 
 @pytest.mark.slow
@@ -261,7 +288,7 @@ def test_the_service_closes_with_a_stopped_process(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(scoring, "SECONDS_TO_END", 0.2)
 
     async def call(texts: list[str]) -> None:
-        found = Scoring()
+        found = Scoring(processes=1)
         pid = await stopped(found)
         with released(pid):
             jobs = [asyncio.create_task(found.score(job(text), number)) for number, text in enumerate(texts)]
@@ -292,11 +319,11 @@ def released(pid: int) -> Iterator[None]:
 def test_what_a_metric_prints_is_no_answer(site: Path) -> None:
     async def work(found: Scoring) -> None:
         await found.score(job(DOTS), 1)
-        pid = found._process.pid
+        pid = last_used(found)
         for _ in range(3):
             assert (await found.score(job("x", "toy-prints"), 1)).score == 0.25
         assert await found.score(job(DOTS), 1) == score_text(job(DOTS))
-        assert found._process.pid == pid
+        assert last_used(found) == pid
 
     with_scoring(work)
 
