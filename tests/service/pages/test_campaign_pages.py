@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, expect
 from mtloop.service.accounts.keys import COOKIE
 
 LINES = 20
+WAIT_MS = 700
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,7 @@ def test_a_campaign_from_files_to_the_export(browser: Browser, site: CampaignSit
     page.keyboard.press("Enter")
     expect(page.locator("#made")).to_contain_text("Link for kim")
     rater = Person.rates(browser, page.input_value("#link"))
+    rater.page.wait_for_timeout(WAIT_MS)  # after the page was shown
     rater.score(80)
     rater.score(30)
     expect(page.get_by_role("row", name="kim").locator("td").first).to_have_text("2")  # without a reload
@@ -88,7 +90,9 @@ def test_a_campaign_from_files_to_the_export(browser: Browser, site: CampaignSit
         assert one["hypothesis"] == text_of(one["system"], at)
         assert (one["document"], one["rater"]) == (f"d{at // 5}", "kim")
         assert one["time"].endswith("Z")
-        assert float(one["seconds"]) >= 0
+    seconds = [float(one["seconds"]) for one in table]
+    assert WAIT_MS / 1000 <= seconds[0] < 60
+    assert 0 <= seconds[1] < 60
     rater.check_no_errors(site.url)
     assert [one for one in organiser.errors if "422" not in one] == []
 
@@ -116,6 +120,26 @@ def test_stop_renew_and_delete(browser: Browser, site: CampaignSite) -> None:
     page.click("#yes")
     page.wait_for_url("**/organiser/campaigns")
     assert page.get_by_role("link", name="ending").count() == 0
+    organiser.check_no_errors(site.url)
+
+
+@pytest.mark.slow
+def test_the_page_waits_for_the_second_rater(browser: Browser, site: CampaignSite) -> None:
+    """With overlap, one rater alone does not finish a translation."""
+    site.create("second", segments=3, overlap=2)
+    organiser = Person.organises(browser, site)
+    page = organiser.page
+    page.goto(f"{site.url}/organiser/campaigns/second")
+    kim, lee = (Person.rates(browser, site.link("second", name)) for name in ("kim", "lee"))
+    while kim.score_by_quality():
+        pass
+    expect(page.locator("#progress")).to_contain_text(
+        "Not decided yet. 12 translations of the systems that can still change the answer need further ratings."
+    )
+    expect(page.get_by_role("row", name="alpha-net")).to_contain_text("above the border of the best; 3 to be rated")
+    expect(lee.page.locator("#work")).to_be_visible()
+    assert lee.score_by_quality()
+    expect(page.locator("#progress")).to_contain_text("Not decided yet. 11 translations")
     organiser.check_no_errors(site.url)
 
 

@@ -185,6 +185,103 @@ def test_thumbs_and_pairs_by_keyboard(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, slow(PHONE)], ids=["mouse", "touch"])
+def test_a_slider_by_arrow_keys_and_by_pointer(browser: Browser, site: CampaignSite, options: Any) -> None:
+    name = f"slider-{len(options)}"
+    site.create(name)
+    rater = Person.rates(browser, site.link(name), **options)
+    slider, value = rater.page.locator("input[type=range]"), rater.page.locator(".value")
+    slider.focus()
+    before = int(slider.input_value())
+    rater.press("ArrowRight", "ArrowRight", "ArrowLeft")
+    expect(value).to_have_text(str(before + 1))
+    rater.press("End")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^100 "))
+    rater.save()
+    place = rater.box("input[type=range]")
+    x, y = place["x"] + place["width"] * 0.25, place["y"] + place["height"] / 2
+    if options:
+        rater.page.touchscreen.tap(x, y)
+    else:
+        rater.page.mouse.click(x, y)
+        rater.page.mouse.move(x, y)
+        rater.page.mouse.down()
+        rater.page.mouse.move(place["x"] + place["width"] * 0.5, y, steps=4)
+        rater.page.mouse.move(x, y, steps=4)
+        rater.page.mouse.up()
+    chosen = int(value.inner_text())
+    assert 20 <= chosen <= 30
+    rater.page.locator("#save").click()
+    expect(rater.page.locator("#progress-text")).to_have_text("2 rated")
+    scores = [one["answer"]["scores"] for one in site.ratings(name)]
+    assert scores == [[100.0], [float(chosen)]]
+    rater.check_no_errors(site.url)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, slow(PHONE)], ids=["mouse", "touch"])
+@pytest.mark.parametrize(
+    ("kind", "buttons", "answers"),
+    [
+        ("thumbs", ["Good", "Bad"], [{"thumbs": [True]}, {"thumbs": [False]}]),
+        ("pair", ["A is better", "B is better", "No difference"], [{"better": 0}, {"better": 1}, {"better": None}]),
+    ],
+)
+def test_thumbs_and_pairs_by_pointer(
+    browser: Browser, site: CampaignSite, kind: str, buttons: list[str], answers: list[Any], options: Any
+) -> None:
+    name = f"{kind}-pointer-{len(options)}"
+    site.create(name, kind=kind)
+    rater = Person.rates(browser, site.link(name), **options)
+    for number, button in enumerate(buttons, start=1):
+        for found in (rater.page.get_by_role("button", name=button), rater.page.locator("#save")):
+            found.tap() if options else found.click()
+        expect(rater.page.locator("#progress-text")).to_have_text(f"{number} rated")
+    assert [one["answer"] for one in site.ratings(name)] == answers
+    rater.check_no_errors(site.url)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, slow(PHONE)], ids=["mouse", "touch"])
+def test_error_spans_by_pointer(browser: Browser, site: CampaignSite, options: Any) -> None:
+    """A drag selects text exactly; a tap selects a word, and a second tap up to that word."""
+    text, name = "Der rote Wagen fährt nach Hause.", f"spans-pointer-{len(options)}"
+    site.create(name, kind="mqm", segments=4, outputs={"a": [text] * 4, "b": [f"{text} Ja"] * 4})
+    rater = Person.rates(browser, site.link(name), **options)
+    page, words = rater.page, rater.page.locator(".words [role=option]")
+    first, second = words.filter(has_text="rote"), words.filter(has_text="Wagen")
+    if options:
+        first.tap()
+        second.tap()
+    else:
+        begin, end = first.bounding_box(), second.bounding_box()
+        assert begin
+        assert end
+        page.mouse.move(begin["x"] + 1, begin["y"] + begin["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(end["x"] + end["width"] - 1, end["y"] + end["height"] / 2, steps=5)
+        page.mouse.up()
+    expect(page.locator(".picker q")).to_have_text("rote Wagen")
+    for button in (page.locator("[data-category='accuracy/mistranslation']"), page.locator("[data-severity=major]")):
+        button.tap() if options else button.click()
+    expect(page.locator(".errors li")).to_have_count(1)
+    word = words.filter(has_text="Hause")
+    word.tap() if options else word.click()
+    expect(page.locator(".picker q")).to_have_text("Hause")
+    page.locator(".picker .cancel").click()
+    page.locator("#save").click()
+    expect(page.locator("#progress-text")).to_have_text("1 rated")
+    (rating,) = site.ratings(name)
+    (span,) = rating["answer"]["spans"][0]
+    assert (text[span["start"] : span["end"]], span["category"], span["severity"]) == (
+        "rote Wagen",
+        "accuracy/mistranslation",
+        "major",
+    )
+    rater.check_no_errors(site.url)
+
+
+@pytest.mark.slow
 def test_translations_side_by_side_are_blind_and_shuffled(browser: Browser, site: CampaignSite) -> None:
     site.create("beside", side_by_side=True, overlap=4)
     orders = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from helpers.accessibility import accessibility_faults
@@ -487,6 +488,52 @@ def test_pages_of_a_project_are_accessible(browser: Browser, served: ServedProje
             ).count()
             == 1
         )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width", "language"),
+    [("light", 1280, "en"), ("dark", 1280, "de"), ("light", PHONE_WIDTH, "de"), ("dark", PHONE_WIDTH, "en")],
+)
+def test_every_state_of_the_workbench_is_accessible(
+    browser: Browser, served: ServedProjects, scheme: Literal["light", "dark"], width: int, language: str
+) -> None:
+    """A confirmed row, the card of a correction, a warning, a refusal, the base model, the keys, curves with data."""
+    name = f"states-{scheme}-{width}"
+    document = document_of(served, name, (*SIMILAR[:2], CHIPS[0], SIMILAR[0]))
+    size = {"width": width, "height": 900}
+    bench = Bench.sign_in(browser, served.url, served.key, color_scheme=scheme, viewport=size, locale=language)
+    page = bench.open_document(name, document)
+
+    def check(state: str, selector: str) -> None:
+        expect(page.locator(selector).first).to_be_visible()
+        assert accessibility_faults(page) == [], state
+        assert overflowing(page) == [], state
+
+    expect(bench.row(2).locator(".state")).to_have_text(re.compile("^(suggestion|Vorschlag)$"))
+    bench.confirm("Drucken Sie die Seite")
+    bench.wait_for_active(2)
+    check("a confirmed row with a warning", ".row.is-confirmed .warning")
+    check("a suggestion that changed", ".row.is-changed")
+    check("the card of a correction", "#origins .card")
+    page.check("#compare")
+    expect(page.locator("#base-text")).not_to_have_text(re.compile("…"))
+    check("the base model", "#base-text")
+    page.fill("#concordance", "Seite")
+    page.keyboard.press("Enter")
+    check("a hit of the concordance", "#hits mark")
+    bench.row(3).locator(".source").click()
+    bench.type_over("Datei öffnen.")
+    page.keyboard.press("Control+Enter")
+    check("a refusal", ".problem button")
+    page.keyboard.press("F1")
+    check("the keys", "#keys")
+    page.keyboard.press("Escape")
+    for _ in range(40):  # the base model translates the correction after the person has gone on
+        bench.open(f"/projects/{name}/curves")
+        if page.locator("main svg").count():
+            break
+        page.wait_for_timeout(500)
+    check("curves with data", "main svg")
 
 
 def test_a_new_suggestion_does_not_replace_what_is_selected(browser: Browser, served: ServedProjects) -> None:
