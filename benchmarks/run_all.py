@@ -38,6 +38,9 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "results" / "benchmarks.md"
 DEMO = HERE.parent / "mtloop" / "demo" / "manual.en-de.tsv"
 TITLE = "Benchmarks"
+NOTE = """\
+`benchmarks/run_all.py` wrote this page; `make bench` runs all of it. A run with a date and a commit was made then;
+the table above is about the others. Times and ratios hold for the machine that is named."""
 PEERS = ("transformers", "sil-thot", "fastapi")  # packages that the benchmarks measure, beside those of all results
 # The runs of each script, as arguments; DATA and HUMAN stand for the file and the folder.
 RUNS: dict[str, list[str]] = {
@@ -179,8 +182,7 @@ def file_cell(path: Path) -> str:
 
 def page_lines(origin: Sequence[str], finished: Sequence[Finished], title: str = TITLE) -> Iterator[str]:
     yield from (f"# {title}", "", *origin, "")
-    writer = "make bench" if title == TITLE else "benchmarks/run_all.py"
-    yield f"`{writer}` wrote this page. Times and ratios hold for this machine."
+    yield from NOTE.splitlines()
     previous = ""
     for one in finished:
         if one.run.script != previous:

@@ -141,4 +141,10 @@ def test_a_page_of_its_own_has_a_title(load_benchmark: Callable[[str], ModuleTyp
     assert next(runner.page_lines([], [one])) == "# Benchmarks"
     lines = list(runner.page_lines([], [one], runner.parse(["--title", "A server"]).title))
     assert lines[0] == "# A server"
-    assert "`benchmarks/run_all.py` wrote this page. Times and ratios hold for this machine." in lines
+
+
+@pytest.mark.parametrize("name", ["benchmarks.md", "projects.md"])
+def test_a_page_says_how_the_script_wrote_it(name: str, load_benchmark: Callable[[str], ModuleType]) -> None:
+    runner = load_benchmark(RUNNER)
+    assert runner.NOTE in (runner.PAGE.parent / name).read_text(encoding="utf-8")
+    assert runner.NOTE.splitlines()[0] in runner.page_lines([], [])
