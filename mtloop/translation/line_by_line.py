@@ -14,13 +14,22 @@ from mtloop.core.errors import InputError
 from mtloop.data.languages import check_languages
 from mtloop.text.files import MAX_LINE_BYTES, decode_line
 
-NAME = "standard input"
-MAX_COMMENTS = 1000  # lines at the start that are read to recognise a file
-_MAX_START = 1 << 16  # characters at the start that are read to recognise a file, and bytes to find the root element
+NAME, RUINED = "standard input", "which would be ruined line by line"
+HTML = (
+    "go by way of PO: html2po FILE.html FILE.po && mtloop translate FILE.po --out FILLED.po --approve "
+    "&& po2html -t FILE.html FILLED.po FILLED.html"
+)
+OTHER_XML = "make an XLIFF or PO file of it, and fill that in: mtloop translate FILE.xlf --out FILLED.xlf"
+MAX_COMMENTS = 1 << 22  # characters of comments and empty lines at the start that are read to recognise a file
+_MAX_START = 1 << 16  # bytes that are read to find the root element
+_OPEN = "<!--"
 _COMMENTS = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|#(?!~ ?msg)[^\n]*\n)*", re.DOTALL)
 _PO_START = re.compile(r"(?:#~ ?)?(?:msgid|msgctxt|domain)\s+\"")
 _XML_START = re.compile(
     r"<(?:\?xml|!doctype|(?:[\w.-]+:)?(?:xliff|tmx|ts|resources))\b|<[\w:.-]+\s[^<>]*\bxmlns[:=]", re.IGNORECASE
+)
+_HTML_START = re.compile(
+    r"(?:<\?xml\b[^>]*>)?(?:\s|<!--.*?-->)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _JSON_START = re.compile(rf"(?:\[\s*)?\{{\s*{_STRING}\s*:|\[\s*{_STRING}\s*[,\]]|(?:\{{|\[|\[\{{)[ \t]*$", re.MULTILINE)
@@ -51,12 +60,8 @@ def plain_lines(file: BinaryIO) -> Iterator[str]:
     """Yield the lines of a text. Raise InputError, with the right command, for a raw file of a known format."""
     numbered = enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1)
     lines = (decode_line(_without_bom(raw, number), NAME, number) for number, raw in numbered)
-    start, text = list[str](), ""
-    for line in lines:
-        start.append(line)
-        text = _without_comments(f"{text}{line}\n")
-        if not (text == "" or text.startswith("<!--")) or len(start) == MAX_COMMENTS or len(text) > _MAX_START:
-            break
+    start = list[str]()
+    text = _first_text(lines, start)
     _check_plain(text, file)
     if text.count("\t") and (following := next(lines, None)) is not None:
         start.append(following)
@@ -65,6 +70,19 @@ def plain_lines(file: BinaryIO) -> Iterator[str]:
         _check_no_properties(start)
     _check_no_table(start)
     return chain(start, lines)
+
+
+def _first_text(lines: Iterator[str], start: list[str]) -> str:
+    """Read the first lines into `start`, until one is no comment. Return it, without the comments before it."""
+    text, size = "", 0
+    for line in lines:
+        start.append(line)
+        size += len(line) + 1
+        is_inside = text.startswith(_OPEN) and "-->" not in line
+        text = _OPEN if is_inside else _without_comments(f"{text}{line}\n")
+        if (text and not text.startswith(_OPEN)) or size > MAX_COMMENTS:
+            break
+    return text
 
 
 def _without_bom(raw: bytes, number: int) -> bytes:
@@ -83,9 +101,14 @@ def _check_plain(text: str, file: BinaryIO) -> None:
         _refuse("a PO file", ".po")
     if _JSON_START.match(text):
         _refuse("a JSON file", ".json", " --template SOURCE.json")
-    if _XML_START.match(text):
-        root = _ROOT.search(text + file.read(_MAX_START).decode(errors="replace"))
-        _refuse("an XML file", _SUFFIXES[root[1].lower()] if root else ".xlf")
+    is_xml = _XML_START.match(text) is not None
+    whole = text + file.read(_MAX_START).decode(errors="replace") if is_xml else text
+    if _HTML_START.match(whole):
+        raise InputError(f"{NAME} is an HTML file, {RUINED}; {HTML}")
+    if is_xml and (root := _ROOT.search(whole)):
+        _refuse("an XML file", _SUFFIXES[root[1].lower()])
+    if is_xml:
+        raise InputError(f"{NAME} is an XML file, {RUINED}; {OTHER_XML}")
 
 
 def _check_no_table(lines: list[str]) -> None:
@@ -114,4 +137,4 @@ def _check_no_properties(lines: list[str]) -> None:
 
 def _refuse(kind: str, suffix: str, template: str = "") -> None:
     command = f"mtloop translate FILE{suffix}{template} --out FILLED{suffix}"
-    raise InputError(f"{NAME} is {kind}, which would be ruined line by line; fill in the file: {command}")
+    raise InputError(f"{NAME} is {kind}, {RUINED}; fill in the file: {command}")
