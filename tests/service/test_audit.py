@@ -18,6 +18,7 @@ from mtloop.service import Settings
 from mtloop.service.accounts.keys import hash_key
 from mtloop.service.administration import Administration
 from mtloop.service.audit.models import Actor
+from mtloop.service.project_log.event_log import Configured, GlossaryChanged
 from mtloop.service.tasks.creation import TaskFile
 
 
@@ -46,6 +47,56 @@ def test_who_did_what(task_server: TaskServer) -> None:
         newest, *_ = client.get("/v1/audit", params={"limit": 1}).json()["entries"]
         assert newest["detail"] == {"stopped": False}
         assert key not in client.get("/v1/audit").text
+
+
+@both_databases
+def test_changes_of_a_project(task_server: TaskServer) -> None:
+    """With a key, and on a page. What changes nothing leaves no entry, and no text of a glossary is in the log."""
+    key, path = task_server.participant("boss", organiser=True), "/v1/projects/manual"
+    create_project(task_server, "manual")
+    with task_server.serve(key) as client:
+        assert client.patch(path, json={"review": True}).status_code == 200
+        assert client.patch(path, json={"review": True}).status_code == 200
+        assert client.patch(path, json={"review": False, "glossary": {"file": "Datei"}}).status_code == 200
+        client.post("/login", data={"key": key})
+        del client.headers["x-api-key"]
+        page = {"x-mtloop-page": "1"}
+        for _ in range(2):
+            body = {"terms": {"drawer": "Schublade"}}
+            assert client.patch(f"{path}/glossary", json=body, headers=page).status_code == 204
+        assert client.delete(path, headers=page).status_code == 204
+        entries = client.get("/v1/audit").json()["entries"]
+    plain = {"method": "baseline", "settings": {}}
+    assert [(one["actor"], one["via"], one["action"], one["detail"]) for one in reversed(entries)][2:] == [
+        ("boss", "api", "project.change", plain | {"review": True}),
+        ("boss", "api", "project.change", plain | {"review": False, "terms": 1}),
+        ("boss", "page", "project.change", {"terms": 2}),
+        ("boss", "page", "project.delete", {}),
+    ]
+    assert {one["subject"] for one in entries[:4]} == {"manual"}
+
+
+def create_project(server: TaskServer, name: str) -> None:
+    configured = Configured("en-de", "baseline")
+    server.with_storage(lambda storage: storage.projects.create(name, ("en", "de"), configured))
+
+
+@both_databases
+def test_acts_on_pages_of_campaigns(task_server: TaskServer) -> None:
+    key = task_server.participant("boss", organiser=True)
+    with task_server.serve(key) as client:
+        client.post("/login", data={"key": key})
+        del client.headers["x-api-key"]
+        client.headers["x-mtloop-page"] = "1"
+        create(client)
+        assert client.patch("/v1/campaigns/menu", json={"stopped": True}).status_code == 200
+        assert client.get("/v1/campaigns/menu/export?format=jsonl").status_code == 200
+        assert {(via, action) for _, via, action, _ in acts(client)} == {
+            ("command", "participant.add"),
+            ("page", "campaign.create"),
+            ("page", "campaign.change"),
+            ("page", "campaign.export"),
+        }
 
 
 @both_databases
@@ -135,17 +186,32 @@ def test_an_act_that_fails_leaves_no_entry_and_no_act_is_without_one(
     async def fail(*_: object) -> None:
         raise RuntimeError("the entry cannot be written")
 
-    for module in ("accounts", "tasks"):
+    create_project(task_server, "manual")
+    for module in ("accounts", "tasks", "project_log"):
         monkeypatch.setattr(f"mtloop.service.{module}.store.record", fail)
     for act in (
         lambda storage: storage.accounts.add_participant("me", hash_key("x")),
         lambda storage: storage.tasks.delete_task("tiny"),
+        change_review,
+        change_glossary,
     ):
         with pytest.raises(RuntimeError, match="the entry cannot be written"):
             task_server.with_storage(act)
     assert task_server.with_storage(lambda storage: storage.participant_list()) == []
     assert [one.name for one in task_server.with_storage(lambda storage: storage.tasks.task_list())] == ["tiny"]
-    assert len(task_server.with_storage(lambda storage: storage.audit.entries(100))) == 1
+    project = task_server.with_storage(lambda storage: storage.projects.find("manual"))
+    assert (project.number, project.review) == (1, False)
+    assert len(task_server.with_storage(lambda storage: storage.audit.entries(100))) == 2
+
+
+async def change_review(storage: Any) -> None:
+    project = await storage.projects.find("manual")
+    await storage.projects.change(project, [Configured("en-de", "baseline", review=True)])
+
+
+async def change_glossary(storage: Any) -> None:
+    project = await storage.projects.find("manual")
+    await storage.projects.change_glossary(project.id, lambda old: GlossaryChanged({"file": "Datei"}))
 
 
 @both_databases

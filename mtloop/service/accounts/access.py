@@ -16,6 +16,7 @@ from mtloop.service.accounts.keys import COOKIE, HEADER, MAX_KEY_LENGTH, hash_ke
 from mtloop.service.accounts.metering import Metering, caller_of
 from mtloop.service.accounts.models import KeyOwner, Participant
 from mtloop.service.accounts.store import AccountStore
+from mtloop.service.audit.models import Actor
 from mtloop.service.problems import EXPIRED_KEY, NOT_ORGANISER, UNKNOWN_KEY, ProblemError
 
 PAGE_HEADER = "x-mtloop-page"
@@ -89,6 +90,11 @@ def may_use_session(request: Request) -> bool:
     origin = request.headers.get("origin")
     is_own = origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
     return request.method in _READING or (request.headers.get(PAGE_HEADER) == "1" and is_own)
+
+
+def actor_of(request: Request, participant: Participant) -> Actor:
+    """Who acts with a request to the API, for the audit log: with a key, or on a page."""
+    return Actor(participant.name, "page" if may_use_session(request) else "api")
 
 
 def key_hash(request: Request) -> str:

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from mtloop.core.errors import InputError
+from mtloop.service.accounts.access import actor_of
 from mtloop.service.accounts.keys import hash_key, new_token
 from mtloop.service.accounts.models import Participant
-from mtloop.service.audit.models import Actor
 from mtloop.service.campaigns.campaign_bodies import (
     MAX_LINES,
     BestBody,
@@ -84,7 +84,7 @@ async def create_campaign(request: Request) -> Response:
         plan = await asyncio.to_thread(body.plan)
     text = await asyncio.to_thread(plan.to_json)
     try:
-        made = await here.storage.campaigns.create(body.name, text, Actor(who.name, "api"))
+        made = await here.storage.campaigns.create(body.name, text, actor_of(request, who))
     except InputError:
         raise ProblemError(CAMPAIGN_EXISTS) from None
     return json_response(campaign_json(made, plan), 201)
@@ -121,7 +121,7 @@ async def change_campaign(campaign: str, request: Request) -> Response:
     """Stop a campaign, or let it go on. A stopped one takes no ratings."""
     here, found, who = await organised(request, campaign)
     body = await read_body(request, CampaignChangeBody, here.settings.max_body)
-    await here.storage.campaigns.set_stopped(found, body.stopped, Actor(who.name, "api"))
+    await here.storage.campaigns.set_stopped(found, body.stopped, actor_of(request, who))
     now = await found_campaign(here, campaign)
     return json_response(campaign_json(now, await here.campaigns.plan(now)))
 
@@ -130,7 +130,7 @@ async def change_campaign(campaign: str, request: Request) -> Response:
 async def delete_campaign(campaign: str, request: Request) -> Response:
     """Delete a campaign with its raters and ratings."""
     here, found, who = await organised(request, campaign)
-    await here.storage.campaigns.delete(found, Actor(who.name, "api"))
+    await here.storage.campaigns.delete(found, actor_of(request, who))
     here.campaigns.forget(found.id)
     return Response(status_code=204)
 
@@ -146,7 +146,7 @@ async def add_rater(campaign: str, request: Request) -> Response:
     """Add a rater. The answer has the rater's link, which is shown once."""
     here, found, who = await organised(request, campaign)
     body = await read_body(request, NewRaterBody, here.settings.max_body)
-    token, actor = new_token(), Actor(who.name, "api")
+    token, actor = new_token(), actor_of(request, who)
     try:
         await here.storage.campaigns.add_rater(found, body.name, hash_key(token), actor, body.renew)
     except RaterExists:
@@ -189,7 +189,7 @@ async def list_ratings(
 ) -> Response:
     """List every rating with what was shown, the oldest first. Those that were taken back are marked."""
     here, found, who = await organised(request, campaign)
-    await here.storage.audit.record(Actor(who.name, "api"), "campaign.ratings", found.name, {"after": after})
+    await here.storage.audit.record(actor_of(request, who), "campaign.ratings", found.name, {"after": after})
     log = await here.campaigns.log(found)
     rows = await asyncio.to_thread(lambda: list(islice(ratings_json(log, after), limit + 1)))
     shown = rows[:limit]
@@ -209,7 +209,7 @@ async def export_ratings(
 ) -> Response:
     """Export the ratings. JSON lines have everything; the table has what counts, for `mtloop select --ratings`."""
     here, found, who = await organised(request, campaign)
-    await here.storage.audit.record(Actor(who.name, "api"), "campaign.export", found.name, {"format": format})
+    await here.storage.audit.record(actor_of(request, who), "campaign.export", found.name, {"format": format})
     log = await here.campaigns.log(found)
     text = await asyncio.to_thread(exported, log, format)
     headers = {"content-disposition": f'attachment; filename="{found.name}.{format}"'}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 
-from mtloop.service.accounts.access import Access
+from mtloop.service.accounts.access import Access, actor_of
 from mtloop.service.accounts.models import Participant
 from mtloop.service.audit.models import Actor
 from mtloop.service.problems import ROLE_TOO_WEAK, UNKNOWN_PROJECT, ProblemError
@@ -19,15 +19,16 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 @dataclass(frozen=True)
 class AuthorisedProject:
-    """A project as it is now, and the participant who asks."""
+    """A project as it is now, and the participant who asks, with a key (`api`) or on a page (`page`)."""
 
     project: TranslationProject
     participant: Participant
     role: Role
+    via: str = "api"
 
     @property
     def actor(self) -> Actor:
-        return Actor(self.participant.name, "api")
+        return Actor(self.participant.name, self.via)
 
 
 class ProjectAccess:
@@ -42,7 +43,9 @@ class ProjectAccess:
         Others get 404, as if it did not exist; members with too weak a role get 403. Organisers of the service have the
         strongest role in every project.
         """
-        return await self.for_participant(await self._access.participant(request), name, role)
+        participant = await self._access.participant(request)
+        found = await self.for_participant(participant, name, role)
+        return replace(found, via=actor_of(request, participant).via)
 
     async def for_participant(self, participant: Participant, name: str, role: Role) -> AuthorisedProject:
         """The same for a participant who is known already."""

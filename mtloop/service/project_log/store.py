@@ -195,7 +195,11 @@ class ProjectStore:
     # Events
 
     async def change(
-        self, old: TranslationProject, events: Sequence[Event], participant_id: int | None = None
+        self,
+        old: TranslationProject,
+        events: Sequence[Event],
+        participant_id: int | None = None,
+        by: Actor | None = None,
     ) -> bool | None:
         """Add events that were made for the settings that a project had.
 
@@ -212,6 +216,7 @@ class ProjectStore:
             if any(isinstance(one, Configured) and one.learner != old.configured.learner for one in events):
                 await _forget_base_translations(connection, old.id)
             await insert_events(connection, old.id, last - len(events) + 1, events, participant_id)
+            await record(connection, by, "project.change", old.name, change_detail(events))
         return True
 
     async def glossary(self, project_id: int) -> dict[str, str]:
@@ -241,6 +246,7 @@ class ProjectStore:
         project_id: int,
         change: Callable[[GlossaryChanged], GlossaryChanged],
         participant_id: int | None = None,
+        by: Actor | None = None,
     ) -> StoredGlossary | None:
         """Replace the glossary of a project by what `change` makes of it. Nothing is stored if it raises an exception.
 
@@ -263,6 +269,9 @@ class ProjectStore:
                 made = StoredGlossary(last + 1, new, time.time())
                 row = event_row(project_id, made.number, new, made.time, participant_id)
                 await connection.execute(sa.insert(project_events), row)
+                name = sa.select(projects.c.name).where(projects.c.id == project_id)
+                subject = (await connection.execute(name)).scalar_one()
+                await record(connection, by, "project.change", subject, change_detail([new]))
             return made
 
     async def append_rating(
@@ -437,6 +446,17 @@ def unique_name(name: str) -> Iterator[None]:
         if code not in _DUPLICATES:
             raise
         raise _name_taken(name) from None
+
+
+def change_detail(events: Sequence[Event]) -> dict[str, Any]:
+    """What the audit log says about changes of a project: its settings, and how many terms its glossary has."""
+    detail: dict[str, Any] = {}
+    for event in events:
+        if isinstance(event, Configured):
+            detail |= {"method": event.method, "settings": dict(event.settings), "review": event.review}
+        elif isinstance(event, GlossaryChanged):
+            detail["terms"] = len(event.terms)
+    return detail
 
 
 async def check_new(connection: AsyncConnection, name: str, owner: int | None, most: int) -> None:

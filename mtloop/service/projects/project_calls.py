@@ -265,7 +265,7 @@ async def change_glossary(
         return new
 
     check_room(here, found.project)
-    changed = await here.storage.projects.change_glossary(found.project.id, checked, found.participant.id)
+    changed = await here.storage.projects.change_glossary(found.project.id, checked, found.participant.id, found.actor)
     if changed is None:
         raise ProblemError(UNKNOWN_PROJECT)
     return changed

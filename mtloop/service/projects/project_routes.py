@@ -11,8 +11,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from mtloop.core.errors import InputError
+from mtloop.service.accounts.access import actor_of
 from mtloop.service.accounts.models import Participant
-from mtloop.service.audit.models import Actor
 from mtloop.service.http import json_response, read_body
 from mtloop.service.problems import (
     ENGINE_UNAVAILABLE,
@@ -70,7 +70,7 @@ async def create_project(request: Request) -> Response:
     await here.engines.check(configured)
     with creation_explained():
         made = await here.storage.projects.create(
-            body.name, languages, configured, Actor(who.name, "api"), who.id, most_projects(here, who)
+            body.name, languages, configured, actor_of(request, who), who.id, most_projects(here, who)
         )
     return json_response(project_json(made, Role.ORGANISE), 201)
 
@@ -164,7 +164,9 @@ async def _change(here: Service, found: AuthorisedProject, body: ProjectChangeBo
         glossary = (known.event if known else GlossaryChanged({})).replaced(body.glossary)
         await asyncio.to_thread(check_glossary, old, glossary)  # many terms take a while
         events.append(glossary)
-    changed = await here.storage.projects.change(old, events, found.participant.id) if events else True
+    if not events:
+        return True
+    changed = await here.storage.projects.change(old, events, found.participant.id, found.actor)
     if changed is None:
         raise ProblemError(UNKNOWN_PROJECT)
     return changed

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from mtloop.service.audit.models import Actor
+from mtloop.service.accounts.access import actor_of
 from mtloop.service.http import json_response, read_body
 from mtloop.service.problems import NOT_ORGANISER, UNKNOWN_TASK, documented
 from mtloop.service.state import service
@@ -53,5 +53,5 @@ async def change_task(task: str, request: Request) -> Response:
     body = await read_body(request, TaskChangeBody, here.settings.max_body)
     found = await here.run_access.task(task)
     changes = {name: value for name, value in body.model_dump().items() if value is not None}
-    await here.storage.tasks.change_task(found.name, Actor(who.name, "api"), **changes)
+    await here.storage.tasks.change_task(found.name, actor_of(request, who), **changes)
     return Response(status_code=204)
