@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from helpers.client_environments import run_client
 from helpers.served_projects import ServedProjects, serving_projects
+from helpers.weblate_scripts import START, START_OF_2026, UNITS_OF_2026
 
 from mtloop.client import Project
 from mtloop.service.administration import Administration
@@ -24,71 +25,6 @@ ENGINES = ["DeepL", "LibreTranslate", "ModernMT", "OpenAI"]
 SOURCE, TARGET = "Open the drawer of the cabinet.", "Öffnen Sie die Schublade des Schranks."
 FORMATTED, FORMATTED_TARGET = "Send %s files to {name}.", "Senden Sie {name} bitte %s Dateien."
 OTHER = "The printer has no paper."
-
-DJANGO = """
-import django
-from django.conf import settings
-from weblate import settings_example
-
-own = {name: getattr(settings_example, name) for name in dir(settings_example) if name.isupper()}
-own |= {"SITE_DOMAIN": "localhost", "LOGGING": {}}
-own |= {"CACHES": {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}}
-own |= {"DATABASES": {"default": {"ENGINE": "django.db.backends.dummy"}}}
-settings.configure(**own)
-django.setup()
-"""
-START = (
-    """
-import json, sys
-from types import SimpleNamespace
-from unittest.mock import MagicMock, patch
-
-for name in ("cairo", "gi", "gi.repository", "tesserocr"):  # text on pictures, fonts: not used here
-    sys.modules[name] = MagicMock()
-"""
-    + DJANGO
-    + """
-from django.core.cache import cache
-from weblate.checks.tests.test_checks import MockUnit
-from weblate.machinery.base import MachineTranslationError
-from weblate.machinery.deepl import DeepLTranslation
-from weblate.machinery.libretranslate import LibreTranslateTranslation
-from weblate.machinery.modernmt import ModernMTTranslation
-from weblate.machinery.openai import OpenAITranslation
-
-url, key, source, other, formatted, *rest = sys.argv[1:]
-patch("weblate.glossary.models.get_glossary_tsv", new=lambda _: "").start()
-patch("weblate.machinery.openai.fetch_glossary_terms", new=lambda _: None).start()
-patch("weblate.machinery.openai.get_glossary_terms", new=lambda *_, **__: []).start()
-
-
-def engines(key):
-    chat = {"model": "custom", "custom_model": "manual", "persona": "You breed squirrels", "style": ""}
-    return [
-        DeepLTranslation({"key": key, "url": f"{url}/deepl/v2"}),
-        # it asks for the languages without a key, and the tiny model does not name them
-        LibreTranslateTranslation({"key": key, "url": f"{url}/libretranslate/key/{key}/"}),
-        ModernMTTranslation({"key": key, "url": f"{url}/modernmt"}),
-        OpenAITranslation({"key": key, "base_url": f"{url}/openai/v1"} | chat),
-    ]
-
-
-def unit(text, **fields):
-    return MockUnit(**{"code": "de", "source": text, "flags": "python-format,python-brace-format"} | fields)
-
-
-def texts(engine, *strings, **fields):
-    answers = [engine.translate(unit(text, **fields)) for text in strings]
-    return [[one["text"] for one in answer[0]] if answer else [] for answer in answers]
-
-
-def failed(engine, **fields):
-    try:
-        return texts(engine, source, **fields)
-    except MachineTranslationError as error:
-        return str(error)
-"""
-)
 TRANSLATE = (
     START
     + """
@@ -179,20 +115,6 @@ found["unsigned"] = send(4, ActionEvents.CHANGE, target, "")[0]
 print(json.dumps(found))
 """
 )
-
-START_OF_2026 = (
-    """
-import json, sys
-from unittest.mock import MagicMock, patch
-
-for name in ("cairo", "gi", "gi.repository", "tesserocr", "cysignals", "cysignals.alarm"):
-    sys.modules[name] = MagicMock()
-"""
-    + DJANGO
-    + """
-url, key, *texts = sys.argv[1:]
-"""
-)
 ENGINES_OF_2026 = (
     START_OF_2026
     + """
@@ -232,6 +154,28 @@ seen["private"] = dict(ask_all(_project="manual"))
 settings.ALLOWED_MACHINERY_DOMAINS = ["127.0.0.1"]
 seen["allowed"] = dict(ask_all(_project="manual"))
 print(json.dumps(seen))
+"""
+)
+WITH_UNITS_OF_2026 = (
+    UNITS_OF_2026
+    + """
+source, other, formatted, glossary[0] = texts
+found = {}
+for engine in engines():
+    single = translations(engine, *map(Unit, (source, other, formatted)))
+    cache.clear()
+    batch = [Unit(text) for text in (source, other, formatted)]
+    engine.batch_translate(batch)
+    found[engine.name] = {
+        "single": single,
+        "batch": [one.machinery["translation"] for one in batch],
+        "variant": translations(engine, Unit(source, "de_AT")),
+        "unknown": translations(engine, Unit(source, "fr")),
+        "glossaries": len(engine.list_glossaries()) if engine.glossary_support else None,
+        "stopped": bool(engine.is_rate_limited()),
+    }
+    cache.clear()
+print(json.dumps(found))
 """
 )
 WEBHOOK_OF_2026 = (
@@ -427,6 +371,49 @@ def test_the_other_engines_of_the_releases_of_2026(server: ServedProjects) -> No
     assert seen["texts"] == seen["allowed"] == dict.fromkeys(names, expected)
     assert seen["private"] == dict.fromkeys(names, "ValidationError")
     assert seen["languages"] == dict.fromkeys(names, True)
+
+
+def units_of_2026(server: ServedProjects, key: str, table: str = "") -> dict[str, dict[str, Any]]:
+    found = run_client("weblate-2026", WITH_UNITS_OF_2026, server.url, key, SOURCE, OTHER, FORMATTED, table)
+    return dict(found)
+
+
+def test_units_of_the_releases_of_2026(server: ServedProjects) -> None:
+    """One by one and in batches; placeholders come back, and the glossary of Weblate becomes that of the project."""
+    with Project(f"{server.url}/manual", server.key) as project:
+        project.change(glossary={})
+        expected = [str(project.translate(text)) for text in (SOURCE, OTHER)]
+        for engine, found in units_of_2026(server, server.key).items():
+            assert [texts[0] for texts in found["single"][:2]] == expected, engine
+            assert found["batch"] == found["single"], engine
+            assert all(found["single"][2][0].count(part) == 1 for part in ("%s", "{name}")), engine
+            assert found["variant"] == found["single"][:1], engine
+            assert (found["unknown"], found["stopped"]) == ([[]], False), engine
+        for terms in ({"printer": "Drucker", "paper": "Papier"}, {"printer": "Drucker"}):
+            table = "\n".join(f"{term}\t{translation}" for term, translation in terms.items())
+            seen = units_of_2026(server, server.key, table)
+            assert {name: one["glossaries"] for name, one in seen.items()} == {
+                "DeepL": 1,
+                "LibreTranslate": None,
+                "ModernMT": 1,
+            }
+            assert not any(one["stopped"] for one in seen.values())
+            assert project.glossary() == terms
+            assert {one["single"][1][0] for one in seen.values()} == {str(project.translate(OTHER))}
+
+
+@pytest.mark.parametrize("role", ["translate", "confirm"])
+def test_units_of_the_releases_of_2026_with_a_weak_key(server: ServedProjects, role: str) -> None:
+    """They do not try to change the glossary of DeepL. If they tried, they would stop for half an hour."""
+    key = Administration(Settings(folder=server.folder)).add_participant(f"weak-{role}-2026")
+    with Project(f"{server.url}/manual", server.key) as project:
+        project.set_member(f"weak-{role}-2026", role)
+        before, expected = project.glossary(), [str(project.translate(text)) for text in (SOURCE, OTHER)]
+        for table in ("printer\tPresse", "printer\tPresse\npaper\tBlatt"):
+            for name, found in units_of_2026(server, key, table).items():
+                assert [texts[0] for texts in found["single"][:2]] == expected, name
+                assert not found["stopped"], name
+        assert project.glossary() == before
 
 
 def test_the_webhook_of_the_releases_of_2026(server: ServedProjects) -> None:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 from fastapi import Request, Response
 
-from mtloop.service.compatible.deepl_glossaries import check_glossary_ids
+from mtloop.service.compatible.deepl_glossaries import apart, base_pair, check_glossary_ids, glossary_pairs
 from mtloop.service.compatible.deepl_memories import check_memory_id
 from mtloop.service.compatible.deepl_protocol import (
+    OLD_SIMPLIFIED,
+    SIMPLIFIED,
     answer,
     deepl_router,
     key_of,
     required,
     source_code,
     target_codes,
+    target_language,
 )
 from mtloop.service.compatible.ignored_elements import HiddenElements, element_edges
 from mtloop.service.compatible.language_detection import detect_languages
@@ -34,7 +37,8 @@ CHARACTER_LIMIT = 1_000_000_000_000  # this service counts requests, not charact
 TAG_HANDLING = {"": "plain", "xml": "xml", "html": "html"}
 FORMALITY = ("", "default", "prefer_more", "prefer_less")
 MAX_IGNORED = 100  # names of elements that are not translated, and characters of each
-RESOURCES = ("", "translate_text", "translate_document", "glossary")
+GLOSSARY = "glossary"
+RESOURCES = ("", "translate_text", "translate_document", GLOSSARY)
 
 router = deepl_router()
 
@@ -59,7 +63,7 @@ async def translate(request: Request) -> Response:
 async def project_of(request: Request, fields: RequestFields, texts: Sequence[str]) -> AuthorisedProject:
     """The project of the key and the language pair. Without a source language, that of the texts decides."""
     projects = await opened_projects(request, Role.TRANSLATE, key_of(fields))
-    source, target = fields.text("source_lang"), required(fields, "target_lang")
+    source, target = fields.text("source_lang"), target_language(required(fields, "target_lang"))
     sources = {one.project.source_language for one in projects if fits(one.project, source, target)}
     if not source and len(sources) > 1:
         source = language_of((await detect_languages(["\n".join(texts)], sources))[0][0].language)
@@ -119,6 +123,8 @@ async def languages(request: Request) -> Response:
     if kind not in ("source", "target"):
         raise ProblemError(invalid_request("type: expected source or target"))
     codes = _targets(projects) if kind == "target" else _sources(projects)
+    if kind == "target" and SIMPLIFIED in codes:
+        codes = sorted({*codes, OLD_SIMPLIFIED})
     formality = {"supports_formality": False} if kind == "target" else {}
     return answer([{"language": code, "name": language_name(code)} | formality for code in codes])
 
@@ -128,9 +134,14 @@ async def language_features(request: Request) -> Response:
     """The languages of the projects that the key opens, and what they can be used for."""
     fields = await read_fields(request, service(request).settings.max_body)
     projects = await opened_projects(request, Role.TRANSLATE, key_of(fields))
-    if fields.text("resource") not in RESOURCES:  # a client that asks for `write` does not offer it then
+    resource = fields.text("resource")
+    if resource not in RESOURCES:  # a client that asks for `write` does not offer it then
         raise ProblemError(NOT_FOUND)
-    sources, targets = _sources(projects), _targets(projects)
+    if resource == GLOSSARY:
+        pairs = apart(glossary_pairs(projects), [base_pair(one) for one in projects])
+        sources, targets = (sorted({pair[side].upper() for pair in pairs}) for side in (0, 1))
+    else:
+        sources, targets = _sources(projects), _targets(projects)
     rows = [
         {
             "lang": _lower(code),
@@ -159,8 +170,7 @@ def _sources(projects: Sequence[AuthorisedProject]) -> list[str]:
 
 
 def _targets(projects: Sequence[AuthorisedProject]) -> list[str]:
-    languages = {one.project.target_language for one in projects if one.project.target_language}
-    return sorted({code for language in languages for code in target_codes(language)})
+    return target_codes((one.project.source_language, one.project.target_language) for one in projects)
 
 
 @router.get("/v2/usage")

@@ -10,7 +10,8 @@ import csv
 import io
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4, uuid5
@@ -18,7 +19,7 @@ from uuid import UUID, uuid4, uuid5
 from fastapi import Request, Response
 
 from mtloop.service.compatible.deepl_protocol import answer, deepl_router, key_of, required, time_stamp, unknown
-from mtloop.service.compatible.language_variants import fits
+from mtloop.service.compatible.language_variants import Pair, fits
 from mtloop.service.compatible.opened_project import choose_project, opened_projects
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
 from mtloop.service.problems import ROLE_TOO_WEAK, ProblemError, invalid_request
@@ -207,22 +208,46 @@ def _term(number: int, row: Sequence[str]) -> tuple[str, str]:
     return cells[0], cells[1]
 
 
+def base_pair(one: AuthorisedProject) -> Pair:
+    """The languages of a project without region and script, which is how DeepL names those of glossaries."""
+    return language_of(one.project.source_language), language_of(one.project.target_language)
+
+
+def glossary_pairs(projects: Sequence[AuthorisedProject]) -> list[Pair]:
+    """The pairs of the projects whose glossary this key may change. Some clients try to change them all.
+
+    A pair of several projects is not among them: a client could not say which one it means.
+    """
+    known = Counter(base_pair(one) for one in projects)
+    mine = [base_pair(one) for one in projects if one.role.includes(Role.ORGANISE)]
+    return [pair for pair in mine if all(pair) and known[pair] == 1]
+
+
+def apart(pairs: Sequence[Pair], known: Iterable[Pair]) -> list[Pair]:
+    """Pairs whose sources and targets, combined in every way, make no other known pair: version 3 lists them apart.
+
+    >>> apart([("en", "de"), ("fr", "it")], [("en", "de"), ("fr", "it"), ("fr", "de")])
+    [('en', 'de')]
+    """
+    others, chosen = set(known) - set(pairs), list[Pair]()
+    sources, targets = set[str](), set[str]()
+    for source, target in pairs:
+        made = {(source, one) for one in {*targets, target}} | {(one, target) for one in sources}
+        if not made & others:
+            chosen.append((source, target))
+            sources.add(source)
+            targets.add(target)
+    return chosen
+
+
 # Version 2
 
 
 @router.get("/v2/glossary-language-pairs")
 async def language_pairs(request: Request) -> Response:
-    """The pairs of the projects whose glossary this key may change. Some clients try to change them all."""
     projects = await opened_projects(request, Role.TRANSLATE, key_of(await _fields(request)))
-    pairs = [
-        {
-            "source_lang": language_of(one.project.source_language),
-            "target_lang": language_of(one.project.target_language),
-        }
-        for one in projects
-        if one.role.includes(Role.ORGANISE)
-    ]
-    return answer({"supported_languages": [pair for pair in pairs if all(pair.values())]})
+    pairs = [{"source_lang": source, "target_lang": target} for source, target in glossary_pairs(projects)]
+    return answer({"supported_languages": pairs})
 
 
 @router.post("/v2/glossaries")

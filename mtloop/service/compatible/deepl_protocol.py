@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
+from mtloop.data.languages import normalise_tag
+from mtloop.service.compatible.language_variants import Pair
+from mtloop.service.compatible.listed_languages import listed_pairs
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import RequestFields
 from mtloop.service.problems import Problem, ProblemError, invalid_request
@@ -21,8 +25,11 @@ MINUTE = 60  # seconds. The rate is that of a minute, so who has to wait longer 
 STATUS = {401: 403, 409: 400, 415: 400, 422: 400}
 KEY_MESSAGE = "Send a valid key: Authorization: DeepL-Auth-Key KEY, or KEY:PROJECT for one of several projects."
 KEY_PROBLEMS = ("missing-key", "unknown-key")
-VARIANTS = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
+CODES = ("EN-GB", "EN-US", "PT-BR", "PT-PT", "ZH-HANS", "ZH-HANT")  # of target languages, beside those of languages
+NEED_REGION = ("EN", "PT")
 """Clients refuse these target languages without a region."""
+SIMPLIFIED, OLD_SIMPLIFIED = "ZH-HANS", "ZH"
+"""Version 2 has two codes for simplified Chinese. Weblate 5 knows the older one only."""
 
 
 def render(problem: Problem) -> Response:
@@ -114,11 +121,17 @@ def source_code(language: str) -> str:
     return (language_of(language) or "und").upper()
 
 
-def target_codes(language: str) -> tuple[str, ...]:
-    """The codes under which clients ask for a target language.
+def target_codes(pairs: Iterable[Pair]) -> list[str]:
+    """The codes under which clients ask for the target languages of some projects.
 
-    >>> target_codes("de"), target_codes("pt_BR"), target_codes("en")
-    (('DE',), ('PT-BR',), ('EN-GB', 'EN-US'))
+    >>> target_codes([("en", "de-DE"), ("en", "pt_BR"), ("de", "en")])
+    ['DE', 'DE-DE', 'EN-GB', 'EN-US', 'PT-BR', 'PT-PT']
     """
-    code = language.replace("_", "-").upper()
-    return VARIANTS.get(code, (code,))
+    known = listed_pairs(pairs, CODES)
+    found = {normalise_tag(target).upper() for _, target in known if target}
+    return sorted(found - set(NEED_REGION))
+
+
+def target_language(code: str) -> str:
+    """The language of a target code; `ZH` stands for simplified Chinese."""
+    return SIMPLIFIED if code.upper() == OLD_SIMPLIFIED else code

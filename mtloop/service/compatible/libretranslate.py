@@ -28,7 +28,8 @@ from mtloop.service.compatible.file_translation import (
 )
 from mtloop.service.compatible.language_detection import DetectedLanguage, detect_languages
 from mtloop.service.compatible.language_names import language_name
-from mtloop.service.compatible.language_variants import AUTO, fits
+from mtloop.service.compatible.language_variants import AUTO, Pair, fits
+from mtloop.service.compatible.listed_languages import listed_pairs
 from mtloop.service.compatible.opened_project import choose_project, open_project, opened_projects
 from mtloop.service.compatible.protocol_errors import protocol_route
 from mtloop.service.compatible.request_fields import RequestFields, read_fields
@@ -51,6 +52,7 @@ PATHS = (
 )
 DONE = "done"
 FORMATS = {"text": "plain", "html": "html"}
+CODES = ("pt-BR", "zh-Hans", "zh-Hant")  # of LibreTranslate, beside those of languages
 CORS = {"access-control-allow-origin": "*"}
 PREFLIGHT = {
     "access-control-allow-methods": "GET, POST",
@@ -65,7 +67,6 @@ ERRORS = {
 }
 """Clients compare these texts. Problems that are not here keep theirs."""
 STATUS = {404: 404, 405: 405, 403: 403, 409: 403, 429: 429, 499: 499}
-Pair = tuple[str, str]
 _TOKEN = re.compile("[0-9a-f]{32}")  # as `new_token` makes them
 
 
@@ -94,7 +95,7 @@ for _path in PATHS:
 async def languages(request: Request) -> Response:
     """The languages of the key; without a key those of the models. Clients look for targets in this list too."""
     fields = await read_fields(request, service(request).settings.max_body)
-    return _answer(listed(await _pairs(request, _key(fields))))
+    return _answer(listed(listed_pairs(await _pairs(request, _key(fields)), CODES)))
 
 
 def listed(pairs: Iterable[Pair]) -> list[dict[str, Any]]:

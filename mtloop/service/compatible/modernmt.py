@@ -20,7 +20,8 @@ from mtloop.service.audit.models import utc
 from mtloop.service.compatible import modernmt_memories
 from mtloop.service.compatible.context_vectors import MAX_COMPARED, context_vector, memory_scores
 from mtloop.service.compatible.language_detection import detect_languages
-from mtloop.service.compatible.language_variants import fits
+from mtloop.service.compatible.language_variants import Pair, fits
+from mtloop.service.compatible.listed_languages import listed_pairs
 from mtloop.service.compatible.memory_files import unpacked
 from mtloop.service.compatible.memory_lookup import MemoryNames
 from mtloop.service.compatible.modernmt_answers import (
@@ -44,6 +45,7 @@ FORMATS = {
     **{"": "plain", "text/plain": "plain", "text/html": "html"},
     **{"text/xml": "xml", "application/xliff+xml": "xml"},  # the inline elements of XLIFF are tags of XML fragments
 }
+CODES = ("pes", "pt-BR", "pt-PT", "sr-Cyrl", "sr-Latn", "zh-CN", "zh-TW")  # of ModernMT, beside those of languages
 MAX_TEXTS = 1_000  # of a request
 MAX_ALTERNATIVES = 9
 MAX_LANGUAGE = 16  # characters of a code
@@ -75,18 +77,17 @@ async def translate(request: Request) -> Response:
 @router.get("/translate/languages")
 async def list_languages(request: Request) -> Response:
     """All languages that the key translates from or into."""
-    projects = await opened_projects(request, Role.TRANSLATE)
-    return data_response(_languages(projects))
+    pairs = _listed_pairs(await opened_projects(request, Role.TRANSLATE))
+    return data_response(sorted({language for pair in pairs for language in pair if language}))
 
 
 @router.get("/languages")
 async def list_pairs(request: Request) -> Response:
     """The languages that each language is translated into."""
     pairs: dict[str, list[str]] = {}
-    for one in await opened_projects(request, Role.TRANSLATE):
-        source, target = one.project.source_language, one.project.target_language
-        if source and target and target not in pairs.setdefault(source, []):
-            pairs[source].append(target)
+    for source, target in _listed_pairs(await opened_projects(request, Role.TRANSLATE)):
+        if source and target:
+            pairs.setdefault(source, []).append(target)
     return data_response(pairs)
 
 
@@ -219,6 +220,10 @@ def _translation(text: str, answer: dict[str, Any] | None, detected: str, others
         candidates = dict.fromkeys((answer or {}).get("candidates") or ())
         found["altTranslations"] = [one for one in candidates if one != translated][:others]
     return found
+
+
+def _listed_pairs(projects: Sequence[AuthorisedProject]) -> list[Pair]:
+    return listed_pairs([(one.project.source_language, one.project.target_language) for one in projects], CODES)
 
 
 def _languages(projects: Sequence[AuthorisedProject]) -> list[str]:
