@@ -119,6 +119,6 @@ def _items(log: CampaignLog) -> int:
 def _page(request: Request, name: str, who: Participant, **content: Any) -> Response:
     """A page in the language of its reader."""
     language = language_of(request)
-    say = messages("campaigns", language)
-    response = page(name, who, say=say, language=language, languages=LANGUAGES, **content)
+    say, refused = messages("campaigns", language), messages("campaign_problems", language).texts
+    response = page(name, who, say=say, refused=refused, language=language, languages=LANGUAGES, **content)
     return remember_language(response, request)

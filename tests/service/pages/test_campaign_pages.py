@@ -16,7 +16,11 @@ from helpers.rating_pages import CampaignSite, Person, campaign_site
 from helpers.tiers import slow
 from playwright.sync_api import Browser, expect
 
+from mtloop.service import problems
 from mtloop.service.accounts.keys import COOKIE
+from mtloop.service.campaigns import campaign_routes, rating_routes
+from mtloop.service.pages.page_texts import LANGUAGES, messages
+from mtloop.service.problems import Problem
 
 LINES = 20
 WAIT_MS = 700
@@ -166,6 +170,38 @@ def test_only_organisers_see_the_pages_and_only_pages_may_use_a_session(browser:
         for path in ("", "/mine"):
             assert stranger.get(f"/organiser/campaigns{path}").headers["location"] == "/login"
         assert stranger.get("/organiser/campaigns/mine/progress").status_code == 404
+
+
+@pytest.mark.slow
+def test_refusals_are_shown_in_german(browser: Browser, site: CampaignSite, files: Path) -> None:
+    site.create("schon-da")
+    site.link("schon-da")
+    page = Person.organises(browser, site, locale="de").page
+    page.goto(f"{site.url}/organiser/campaigns")
+    page.fill("#name", "schon-da")
+    page.set_input_files("#sources", files / "source.txt")
+    page.set_input_files("#outputs", [files / f"{name}.txt" for name in QUALITY])
+    page.click("#new-campaign .primary")
+    expect(page.locator("#said")).to_contain_text("Eine Kampagne mit diesem Namen gibt es schon.")
+    page.fill("#name", "neu")
+    page.fill("#top", "9")
+    page.click("#new-campaign .primary")
+    expect(page.locator("#said")).to_contain_text("Eine Angabe passt nicht: top is 9")
+    page.goto(f"{site.url}/organiser/campaigns/schon-da")
+    page.fill("#rater", "kim")
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_contain_text("Eine Person mit diesem Namen gibt es schon.")
+
+
+def test_every_problem_of_a_campaign_has_a_text() -> None:
+    routes = [*campaign_routes.router.routes, *rating_routes.router.routes]
+    said = " ".join(str(description) for one in routes for description in vars(one)["responses"].values())
+    known = [one for one in vars(problems).values() if isinstance(one, Problem) and one.name]
+    named = {one.name for one in known if one.detail in said} | {"invalid-request", "too-many-requests"}
+    assert {"campaign-exists", "rated-already", "database-unavailable"} <= named
+    never = {"wrong-content-type", "unknown-segment"}  # the pages do not cause them
+    for language in LANGUAGES:
+        assert named - never <= set(messages("campaign_problems", language).texts)
 
 
 @pytest.mark.parametrize("language", ["de", slow("en")])

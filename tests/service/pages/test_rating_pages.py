@@ -454,12 +454,18 @@ def test_the_page_speaks_german(browser: Browser, site: CampaignSite) -> None:
     rater.score(50)
     expect(page.locator("#state")).to_have_text("Gespeichert.")
     expect(page.locator("#progress-text")).to_have_text("1 bewertet")
+    answer = {"status": 413, "content_type": "application/problem+json", "body": '{"type": "urn:mtloop:too-large"}'}
+    page.route("**/ratings", lambda route: route.fulfill(**answer))
+    page.keyboard.type("5")
+    page.keyboard.press("Enter")
+    expect(page.locator("#message")).to_contain_text("Die Texte sind größer, als dieser Dienst erlaubt.")
+    assert "413" in rater.errors.pop()
     page.click("text=English")
     expect(page.locator("#undo")).to_contain_text("Undo")
     rater.check_no_errors(site.url)
 
 
-@pytest.mark.parametrize("name", ["rating", "campaigns", "service", "workbench", "refusals"])
+@pytest.mark.parametrize("name", ["rating", "campaigns", "service", "workbench", "refusals", "campaign_problems"])
 def test_catalogues_have_the_same_texts_and_placeholders_in_every_language(name: str) -> None:
     known, *others = (messages(name, language).texts for language in LANGUAGES)
 

@@ -11,6 +11,6 @@ function tell(text, wrong = false) {
 // True if the service did what it was asked for; else its answer is shown.
 function succeeded(answer) {
   if (answer.status >= 200 && answer.status < 300) return true;
-  tell(answer.status === 0 ? say("offline") : say("problem", { detail: answer.body?.detail ?? answer.status }), true);
+  tell(answer.status === 0 ? say("offline") : say("problem", { detail: refusalOf(answer, pageData.refused) }), true);
   return false;
 }

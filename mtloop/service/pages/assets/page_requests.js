@@ -56,6 +56,12 @@ function filled(text, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
+// Why the service refused something, in the language of the page. `texts` has a text for each code of a problem.
+function refusalOf(answer, texts) {
+  const code = answer.body?.type?.split(":").at(-1);
+  return filled(texts[code] ?? texts.other, { detail: answer.body?.detail ?? answer.status });
+}
+
 function copyOf(id) {
   return document.getElementById(id).content.firstElementChild.cloneNode(true);
 }

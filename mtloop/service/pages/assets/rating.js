@@ -1,5 +1,5 @@
 // The rating page: shows one item after the other. Everything saved is on the server, so any device can go on.
-const { token, kind, texts } = JSON.parse(document.getElementById("rating-data").textContent);
+const { token, kind, texts, refused } = JSON.parse(document.getElementById("rating-data").textContent);
 const API = `/v1/rating/${token}`;
 const ANSWERS = { score: ScoreAnswer, thumbs: ThumbsAnswer, pair: PairAnswer, mqm: SpansAnswer };
 const REASONS = { finished: "done_finished", stopped: "done_stopped" };
@@ -134,7 +134,7 @@ function waiting() {
 
 function refuse(found) {
   if (found.status === 404) showSection("");
-  complain(found.status === 404 ? texts.link_ended : filled(texts.failed, { detail: found.body?.detail ?? found.status }));
+  complain(found.status === 404 ? texts.link_ended : filled(texts.failed, { detail: refusalOf(found, refused) }));
 }
 
 // Sends an act, then shows the next item. One act at a time. An undo is sent once: a repeated one would undo more.
