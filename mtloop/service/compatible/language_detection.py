@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import exp, sqrt
-from typing import cast
 
+from mtloop.service.likely_languages import language_probabilities
 from mtloop.text.language_codes import language_of
-
-MAX_CHARACTERS = 2_000  # of a text that are looked at
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ async def detect_languages(texts: Sequence[str], languages: Iterable[str]) -> li
 
 def rank_languages(text: str, languages: Iterable[str]) -> list[DetectedLanguage]:
     """The given languages, the most likely one first. One that the detector does not know comes last, with 0."""
-    likely = _probabilities(text[:MAX_CHARACTERS])
+    likely = language_probabilities(text)
     found = [(one, likely.get(language_of(one), 0.0)) for one in _distinct(languages)]
     found.sort(key=lambda one: -one[1])
     return [DetectedLanguage(language, round(100 * share, 1)) for language, share in found]
@@ -44,16 +41,3 @@ def rank_languages(text: str, languages: Iterable[str]) -> list[DetectedLanguage
 def _distinct(languages: Iterable[str]) -> list[str]:
     """Each language once, under the first of its tags."""
     return list({language_of(tag): tag for tag in reversed(list(languages)) if tag}.values())[::-1]
-
-
-def _probabilities(text: str) -> dict[str, float]:
-    """How likely each known language is. All are equal for a text without a trace of any, such as a number."""
-    from py3langid import rank
-
-    scores = cast("list[tuple[str, float]]", rank(text))
-    sharpness = 1 / sqrt(len(text.encode(errors="replace")) or 1)  # as the detector itself does for its probabilities
-    weights = [(language_of(label), exp((score - scores[0][1]) * sharpness)) for label, score in scores]
-    whole, found = sum(weight for _, weight in weights), dict[str, float]()
-    for language, weight in weights:
-        found[language] = found.get(language, 0) + weight / whole
-    return found

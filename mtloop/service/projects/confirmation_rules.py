@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
+from mtloop.service.likely_languages import language_probabilities
+from mtloop.text.language_codes import language_of
 from mtloop.text.pair_filter import PairFilter
 from mtloop.text.protected.placeholders import find_placeholders
 from mtloop.text.protected.tags import find_tags
@@ -16,6 +19,11 @@ MAX_LEARNED_CHARACTERS = 10_000  # of a source or its translation
 MAX_PER_SECOND = 50  # confirmations of a project; people and their tools send fewer
 MIN_WORDS = 5  # a shorter text does not tell its language
 MIN_SHARE = 0.25  # of words that belong to the source language alone
+MIN_SOURCE_PROBABILITY = 0.3  # of the source language, in a text with that share; code has such words too
+MIN_LETTERS = 25  # of the words that are not in the source; names and code are in both
+MIN_PROBABILITY, MAX_PROBABILITY = 0.8, 0.05  # of another language, and of the target language beside it
+_CLOSE = "bs/hr/sl/sr be/bg/mk/ru/uk cs/sk id/jv/ms da/nb/no/sv af/nl an/ca/es/gl/oc/pt de/lb hi/mr/ne xh/zu"
+_GROUP = {one: group for group in _CLOSE.split() for one in group.split("/")}  # languages that a detector confuses
 TOO_LONG, WRONG_LANGUAGE, TOO_MANY = "too long", "wrong language", "too many"
 REASONS = {
     "empty": "the source or the translation is empty",
@@ -33,6 +41,8 @@ def refusal(source: str, translation: str, source_language: str, target_language
 
     >>> refusal("Save the file as a new copy.", "Save the file to a new place now.", "en", "de")
     'wrong language'
+    >>> refusal("Save the file as a new copy.", "Enregistrer le fichier comme une nouvelle copie.", "en", "de")
+    'wrong language'
     >>> refusal("Save the file as a new copy.", "Die Datei als neue Kopie speichern.", "en", "de")
     ''
     """
@@ -40,7 +50,9 @@ def refusal(source: str, translation: str, source_language: str, target_language
         return TOO_LONG
     if (reason := PairFilter()(source, translation)) is not None:
         return reason
-    return WRONG_LANGUAGE if _is_in(translation, source_language, target_language) else ""
+    if _is_in(translation, source_language, target_language) or _is_foreign(source, translation, target_language):
+        return WRONG_LANGUAGE
+    return ""
 
 
 def explained(refused: str, rejected: str | None = None) -> str | None:
@@ -60,15 +72,33 @@ def refuse_flood(recent: int) -> str:
 
 
 def _is_in(text: str, language: str, other: str) -> bool:
-    """Whether a text has many stop words of a language, and none that only the other one has."""
-    words = [word.casefold() for part in _prose(text) for word in _WORD.findall(part)]
+    """Whether a text looks like a language, and has many of its stop words and none that only the other one has."""
+    words = _words(text)
     own, others = _stop_words(language), _stop_words(other)
     if len(words) < MIN_WORDS or not own or not others:
         return False
     only_own, only_others = own - others, others - own
-    return sum(word in only_own for word in words) >= MIN_SHARE * len(words) and not any(
-        word in only_others for word in words
-    )
+    if sum(word in only_own for word in words) < MIN_SHARE * len(words) or not only_others.isdisjoint(words):
+        return False
+    return language_probabilities(" ".join(_prose(text))).get(language_of(language), 1.0) >= MIN_SOURCE_PROBABILITY
+
+
+def _is_foreign(source: str, translation: str, language: str) -> bool:
+    """Whether a translation is clearly in another language than that of the project, judged by its own words."""
+    known = set(_words(source))
+    words = [word for word in _words(translation) if word not in known]
+    if len(words) < MIN_WORDS or sum(map(len, words)) < MIN_LETTERS:
+        return False
+    likely, wanted = Counter[str](), language_of(language)
+    for one, probability in language_probabilities(" ".join(words)).items():
+        likely[_GROUP.get(one, one)] += probability
+    own, highest = likely.get(_GROUP.get(wanted, wanted)), max(likely.values())
+    return own is not None and own <= MAX_PROBABILITY and highest >= MIN_PROBABILITY
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, without capitals."""
+    return [word.casefold() for part in _prose(text) for word in _WORD.findall(part)]
 
 
 def _prose(text: str) -> Iterator[str]:

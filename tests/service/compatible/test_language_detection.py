@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from mtloop.service.compatible.language_detection import MAX_CHARACTERS, detect_languages, rank_languages
+from mtloop.service.compatible.language_detection import detect_languages, rank_languages
+from mtloop.service.likely_languages import MAX_CHARACTERS
 
 TEXTS = {
     "en": "The window cannot be closed while the program is working.",

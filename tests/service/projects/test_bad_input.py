@@ -139,6 +139,7 @@ def test_bytes_that_are_no_request(client: TestClient, raw: bytes) -> None:
         (SOURCE, "", "empty"),
         (SOURCE, SOURCE, "copied"),
         (SOURCE, "Save the file to a new place now.", "wrong language"),
+        (SOURCE, "Enregistrez le document sous un nouveau nom.", "wrong language"),
         ("Yes.", "Ja, aber " + "ganz sicher " * 20, "length"),
         (SOURCE * 500, TARGET * 500, "too long"),
     ],

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import pytest
 
+from mtloop.service.demo_project import DOCUMENT
 from mtloop.service.projects.confirmation_rules import refusal
 
 
@@ -29,3 +32,47 @@ def test_a_text_with_tags_in_the_source_language_is_refused() -> None:
 def test_a_text_of_tags_alone_is_judged() -> None:
     text = "<x/>" * 2000
     assert refusal(text + "Print.", text + "Drucken.", "en", "de") == ""
+
+
+@pytest.mark.parametrize(
+    "translation",
+    [
+        "Fermez la fenêtre avant d'enregistrer le nouveau fichier.",
+        "Chiudere la finestra prima di salvare il nuovo file.",
+        "Закройте окно перед сохранением нового файла на диск.",
+        'Fermez la <g id="1">fenêtre</g> avant d\'enregistrer le nouveau fichier {name}.',
+    ],
+)
+def test_a_text_in_a_third_language_is_refused(translation: str) -> None:
+    assert refusal("Close the window before you save the new file.", translation, "en", "de") == "wrong language"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "languages"),
+    [
+        ("Save changes", "Enregistrer", ("en", "de")),  # too short to tell
+        ("Search and replace text", "Suchen & Ersetzen", ("en", "de")),
+        ("Example: SELECT name FROM customers WHERE town = 'Bonn' ORDER BY age", None, ("en", "de")),
+        ("Click File - Save As - Export to PDF - OK.", "Datei - Save As - Export to PDF - OK anklicken.", ("en", "de")),
+        ("Browse the App Store for new iPhone games", "Im App Store neue iPhone Games finden", ("en", "de")),
+        ("FileAttr (FileNumber As Integer, A As Integer)", "FileAttr (Nummer As Integer, A As Integer)", ("en", "de")),
+        ("Close the window before you save the file.", "Zavrite okno skôr, ako uložíte nový súbor.", ("en", "cs")),
+        ("Close the window before you save the file.", "Lukk vinduet før du lagrer den nye filen.", ("en", "da")),
+        ("Close the window before you save the file.", "Fermez la fenêtre avant d'enregistrer.", ("en", "qx")),
+        ("Close the window before you save the file.", "Fermez la fenêtre avant d'enregistrer.", ("en", "")),
+        ("Close the window before you save the file.", "Zamknij okno przed zapisaniem tego pliku.", ("en", "pl-PL")),
+    ],
+)
+def test_what_does_not_tell_its_language_is_learned(
+    source: str, translation: str | None, languages: tuple[str, str]
+) -> None:
+    assert refusal(source, translation or source.replace("Example", "Beispiel"), *languages) == ""
+
+
+def test_no_sentence_of_the_demo_document_is_refused() -> None:
+    rows = (files("mtloop") / "demo" / DOCUMENT).read_text(encoding="utf-8").splitlines()[1:]
+    pairs = [row.split("\t")[:2] for row in rows]
+    assert [pair for pair in pairs if refusal(pair[0], pair[1], "en", "de")] == []
+    long = [pair for pair in pairs if len(pair[1].split()) > 7]
+    refused = [pair for pair in long if refusal(pair[0], pair[1], "en", "it")]
+    assert len(refused) > 0.9 * len(long) > 100
