@@ -33,6 +33,7 @@ from mtloop.text.language_codes import language_of
 
 SEPARATOR = "\n==WEBLATE_PART==\n"
 REPHRASED = 3  # translations that Weblate 5.x asks for when a text is translated already
+INVALID = invalid_request("").name  # also what an engine refuses
 UNDERSTOOD = frozenset({"model", "messages", "stream", "n", "api_key", "apiKey", "auth_key"})
 NO_EFFECT = frozenset(
     {"temperature", "top_p", "frequency_penalty", "presence_penalty", "max_tokens", "max_completion_tokens", "seed"}
@@ -103,9 +104,21 @@ async def complete_chat(request: Request) -> Response:
     found = await _chosen(here, projects, model, prompt)
     check_texts(here, prompt.texts)
     texts = [text for text in prompt.texts if text.strip()]
-    answers = iter(await translate_many(here, request, found, texts, candidates=prompt.candidates))
+    answers = iter(await _translated(here, request, found, texts, prompt.candidates))
     every = [next(answers) if text.strip() else {"translation": text} for text in prompt.texts]
     return json_response(_completion(model, prompt.answer(every)))
+
+
+async def _translated(
+    here: Service, request: Request, found: AuthorisedProject, texts: Sequence[str], candidates: int
+) -> list[dict[str, Any]]:
+    """The translations of texts. Of a method that cannot give several candidates, one is asked for."""
+    try:
+        return await translate_many(here, request, found, texts, candidates=candidates)
+    except ProblemError as error:
+        if candidates == 1 or error.problem.name != INVALID:
+            raise
+    return await translate_many(here, request, found, texts)
 
 
 def _completion(model: str, content: str) -> dict[str, Any]:

@@ -122,6 +122,18 @@ def test_rephrasing_gives_different_translations_of_the_source(weblate: TestClie
     assert parts[0] == content(chat(weblate, system(), OTHER))
 
 
+def test_rephrasing_with_a_method_that_gives_one_translation(weblate: TestClient, key: str) -> None:
+    """Weblate 5 asks for three of every string that is translated already. An error would leave it without any."""
+    native = {"x-api-key": key, "authorization": ""}
+    body = {"name": "rated", "method": "nmt-el", "source_language": "en", "target_language": "de"}
+    assert weblate.post("/v1/projects", json=body, headers=native).status_code == 201
+    refused = weblate.post("/v1/projects/rated/translate", json={"text": OTHER, "candidates": 3}, headers=native)
+    assert "gives one translation" in refused.text
+    answer = chat(weblate, system(REPHRASE), SEPARATOR.join([OTHER, "Fenster zu."]), model="rated")
+    assert len(content(answer).split(SEPARATOR)) == 1
+    assert weblate.delete("/v1/projects/rated", headers=native).status_code == 204
+
+
 def test_the_structured_prompt_gives_one_list(weblate: TestClient) -> None:
     strings = [{"source": SOURCE, "parts": [{"type": "text", "text": SOURCE}]}, {"source": "Send @@PH5@@ to @@PH12@@."}]
     asked = {"source_language": "en", "target_language": "de_AT", "glossary": [], "strings": strings}
