@@ -45,10 +45,11 @@ def krippendorff_alpha(units: Iterable[Sequence[float]], nominal: bool = False) 
     return 1 - (len(everything) - 1) * observed / expected
 
 
-def rater_pairs(units: Units) -> list[RaterPair]:
-    """The agreement of every two raters who rated a unit in common, by name."""
-    names = sorted({rater for values in units.values() for rater in values})
-    return [pair for left, right in combinations(names, 2) if (pair := _pair(units, left, right)) is not None]
+def rater_pairs(units: Units, most: int | None = None) -> list[RaterPair]:
+    """The agreement of every two raters who rated a unit in common, by name; at most those with the most in common."""
+    counts = Counter(pair for values in units.values() for pair in combinations(sorted(values), 2))
+    chosen = sorted(sorted(counts, key=lambda pair: (-counts[pair], pair))[:most])
+    return [pair for left, right in chosen if (pair := _pair(units, left, right)) is not None]
 
 
 def correlation(left: Sequence[float], right: Sequence[float]) -> float | None:

@@ -46,3 +46,4 @@ def test_pairs_of_raters() -> None:
     assert (ab.raters, ab.count, ab.equal) == (("a", "b"), 3, 0.0)
     assert ab.correlation == pytest.approx(1.0)
     assert (ac, bc) == (RaterPair(("a", "c"), 1, None, 0.0), RaterPair(("b", "c"), 1, None, 0.0))
+    assert rater_pairs(units, 2) == [ab, ac], "those with the most units in common, then by name"

@@ -23,6 +23,7 @@ from mtloop.service.tasks.bodies import visible_name
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 ANSWERS = ("scores", "thumbs", "better", "spans")
+MAX_PAIRS = 100  # of raters whose agreement is shown
 CONTEXT_LINES = 3  # source lines of the document that are shown before and after a segment
 MAX_SEGMENTS, MAX_SYSTEMS = 20_000, 200
 MAX_LINES = (MAX_SYSTEMS + 4) * MAX_SEGMENTS  # of sources, documents, references and outputs, and some other values
@@ -204,7 +205,7 @@ class PairAgreement(BaseModel):
 
 
 class AgreementBody(BaseModel):
-    """Krippendorff's alpha, and the agreement of each two raters on what both rated."""
+    """Krippendorff's alpha, and the agreement of two raters on what both rated: the 100 pairs with the most of it."""
 
     alpha: float | None
     units: int
@@ -369,7 +370,7 @@ def _verdict_json(stop: Stop | None) -> dict[str, Any] | None:
 
 def _agreement_json(state: CampaignState) -> dict[str, Any]:
     units = state.units()
-    pairs = [asdict(pair) | {"raters": list(pair.raters)} for pair in rater_pairs(units)]
+    pairs = [asdict(pair) | {"raters": list(pair.raters)} for pair in rater_pairs(units, MAX_PAIRS)]
     return {"alpha": state.alpha(), "units": sum(len(values) > 1 for values in units.values()), "pairs": pairs}
 
 

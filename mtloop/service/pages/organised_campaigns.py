@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +55,7 @@ async def show_campaign(campaign: str, request: Request) -> Response:
     found = await _found(here, who, campaign)
     if found is None:
         return missing_page(request, who)
-    return _page(request, "campaign.html", who, **await _progress(here, found))
+    return _page(request, "campaign.html", who, **await _progress(request, found))
 
 
 @router.get("/{campaign}/progress")
@@ -64,7 +65,7 @@ async def show_progress(campaign: str, request: Request) -> Response:
     found = None if who is None else await _found(here, who, campaign)
     if found is None:
         raise ProblemError(NOT_FOUND)
-    content = await _progress(here, found) | {"say": messages("campaigns", language_of(request))}
+    content = await _progress(request, found) | {"say": messages("campaigns", language_of(request))}
     return fragment("campaign_progress.html", request.headers.get("if-none-match", ""), **content)
 
 
@@ -80,18 +81,28 @@ async def _found(here: Service, who: Participant, name: str) -> StoredCampaign |
         return None
 
 
-async def _progress(here: Service, found: StoredCampaign) -> dict[str, Any]:
+async def _progress(request: Request, found: StoredCampaign) -> dict[str, Any]:
+    """What the part of the page shows that changes: of many raters those after the first `after`."""
+    here, after = service(request), _skipped(request)
     log, state = await here.campaigns.log_and_state(found)
     status = await asyncio.to_thread(status_json, found, state)
-    work = await asyncio.to_thread(work_of, log, state, list(log.raters.values()))
+    raters = list(log.raters.values())
+    work = await asyncio.to_thread(work_of, log, state, raters[after : after + ROWS])
     return {
         "campaign": campaign_json(found, log.plan),
         "stops": log.plan.stops,
         "found": status,
         "systems": ranked_systems(status),
         "raters": [rater_json(one) for one in work],
+        "following": after + ROWS if len(raters) > after + ROWS else None,
         "items": _items(log),
     }
+
+
+def _skipped(request: Request) -> int:
+    """The number of raters before those that are asked for."""
+    text = request.query_params.get("after", "")
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
 
 
 def ranked_systems(status: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -14,6 +14,8 @@ from starlette.testclient import TestClient
 
 from mtloop.data.ratings.rating_files import read_ratings
 from mtloop.selection.policies.registry import POLICIES
+from mtloop.service.campaigns import campaign_bodies
+from mtloop.service.pages import organised_campaigns
 
 
 @both_databases
@@ -289,3 +291,21 @@ def test_the_raters_of_a_campaign_come_in_parts(organiser: TestClient) -> None:
     assert [(one["name"], one["ratings"]) for one in listed] == list(zip(names, [0, 1, 2, 0, 1], strict=True))
     assert organiser.get("/v1/campaigns/menu/raters").json() == {"raters": listed, "next": None}
     assert organiser.get("/v1/campaigns/menu/raters", params={"limit": 0}).status_code == 422
+
+
+def test_the_page_and_the_status_of_many_raters_are_short(
+    organiser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(organised_campaigns, "ROWS", 2)
+    monkeypatch.setattr(campaign_bodies, "MAX_PAIRS", 2)
+    create(organiser, overlap=4)
+    for name in ("r1", "r2", "r3", "r4"):
+        add_rater(organiser, name).rate_next("score")
+    assert len(status(organiser)["agreement"]["pairs"]) == 2
+    organiser.post("/login", data={"key": organiser.headers["x-api-key"]})
+    for path in ("/organiser/campaigns/menu", "/organiser/campaigns/menu/progress"):
+        first, rest = organiser.get(path).text, organiser.get(path, params={"after": 2}).text
+        shown = [re.findall(r'data-renew="(\w+)"', page) for page in (first, rest)]
+        assert shown == [["r1", "r2"], ["r3", "r4"]]
+        assert ("?after=2" in first, "?after=" in rest) == (True, False)
+        assert organiser.get(path, params={"after": "x"}).text == first

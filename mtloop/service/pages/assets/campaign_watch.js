@@ -8,7 +8,7 @@ async function update() {
   if (document.hidden || board.contains(document.activeElement)) return;
   try {
     const headers = tag ? { "if-none-match": tag } : {};
-    const response = await fetch(`${location.pathname}/progress`, { headers, cache: "no-store" });
+    const response = await fetch(`${location.pathname}/progress${location.search}`, { headers, cache: "no-store" });
     if (response.status !== 200) return;
     tag = response.headers.get("etag") ?? "";
     board.innerHTML = await response.text(); // rendered by the server, which escapes every text
