@@ -43,6 +43,21 @@ def test_worker_processes_get_the_same_settings(environment: Environment) -> Non
     assert Settings.read() == settings
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "2001:db8::1", "example.org", "localhost.example.org"])
+def test_a_project_without_keys_needs_a_loopback_address(environment: Environment, host: str) -> None:
+    with pytest.raises(InputError, match=f"open: keyless requests are only for this machine, but host is {host}; use"):
+        Settings.read(open="manual", host=host)
+    assert Settings.read(host=host).host == host
+    environment(MTLOOP_OPEN="manual", MTLOOP_HOST=host)
+    with pytest.raises(InputError, match="open: keyless requests"):
+        Settings.read()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_a_project_without_keys_on_a_loopback_address(host: str) -> None:
+    assert Settings.read(open="manual", host=host).open == "manual"
+
+
 def test_the_constructor_does_not_read_the_environment(environment: Environment) -> None:
     environment(MTLOOP_PORT="1")
     assert Settings().port == 8017
