@@ -115,16 +115,17 @@ def show_status(folder: Path, output_format: str) -> None:
 @command.command()
 @click.argument("folder", type=PATH)
 def export(folder: Path) -> None:
-    """Print all ratings as a tab-separated table: system, segment, source, score (0-100, unchanged), rater."""
+    """Print all ratings as a table: system, segment, source, score (0-100, unchanged), rater, hypothesis."""
     from mtloop.selection.campaign_folder import open_campaign
 
     with open_campaign(folder) as campaign:
-        ratings, sources = campaign.ratings(), campaign.plan.sources
-    click.echo("system\tsegment\tsource\tscore\trater")
+        ratings, plan = campaign.ratings(), campaign.plan
+    click.echo("system\tsegment\tsource\tscore\trater\thypothesis")
     for rating in ratings:
-        source = " ".join(sources[int(rating.segment) - 1].split())
+        at, score = int(rating.segment) - 1, f"{100 * rating.value:g}"
         for system in rating.systems:
-            click.echo(f"{system}\t{rating.segment}\t{source}\t{100 * rating.value:g}\t{rating.rater}")
+            cells = (system, rating.segment, plan.sources[at], score, rating.rater, plan.outputs[system][at])
+            click.echo("\t".join(" ".join(cell.split()) for cell in cells))
 
 
 def _parse_systems(systems: tuple[str, ...]) -> dict[str, Path]:

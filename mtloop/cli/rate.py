@@ -77,7 +77,8 @@ def show(item: RatingItem) -> None:
 def handle_reply(campaign: Campaign, rater: str, item: RatingItem) -> bool:
     """Prompt until the reply is valid, and apply it. Return False if the rater quits."""
     while True:
-        click.echo(f"[{campaign.done(rater)} rated; {KEYS}] ", nl=False)
+        left = campaign.left(rater)
+        click.echo(f"[{campaign.done(rater)} rated{'' if left is None else f', {left} left'}; {KEYS}] ", nl=False)
         line = sys.stdin.readline()
         reply = line.strip().lower()
         if not line or reply in ("q", "quit"):

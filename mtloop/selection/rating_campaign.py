@@ -61,6 +61,10 @@ class Campaign:
         """The number of ratings of a rater."""
         return sum(step.feedback is not None for step in _valid_steps(self.log.events().get(rater)))
 
+    def left(self, rater: str) -> int | None:
+        """The number of translations that this rater may still get; None if a stopping rule decides about it."""
+        return None if self.plan.stops else ItemSelection(self._state(), check_rater(rater)).rounds_left()
+
     def status(self) -> CampaignStatus:
         """The current state of the campaign."""
         return self._state().status()

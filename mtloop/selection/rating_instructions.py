@@ -5,11 +5,14 @@ from __future__ import annotations
 from mtloop.selection.campaign_plan import CampaignPlan
 from mtloop.selection.rating_kinds import RatingKind
 
+SCALE = (
+    "0: nothing of the meaning is preserved. 50: the main points are there, with important errors. 100: all of the "
+    "meaning, without errors."
+)
 INSTRUCTIONS: dict[RatingKind, str] = {
     "score": (
-        "Read the source, then the translation. Give a number from 0 to 100. 0: nothing of the meaning is preserved. "
-        "50: the main points are there, with important errors. 100: all of the meaning, without errors. Judge each "
-        "translation by itself. Skip what you cannot judge."
+        f"Read the source, then the translation. Give a number from 0 to 100. {SCALE} Judge each translation by "
+        "itself. Skip what you cannot judge."
     ),
     "thumbs": (
         "Read the source, then the translation. Thumbs up: you would use the translation as it is, or after a small "
@@ -29,5 +32,8 @@ INSTRUCTIONS: dict[RatingKind, str] = {
 
 
 def instructions(plan: CampaignPlan) -> str:
-    """The instructions of the organiser, or those of the kind of rating."""
-    return plan.instructions.strip() or INSTRUCTIONS[plan.kind]
+    """The instructions of the organiser with what 0 and 100 mean, or those of the kind of rating."""
+    own = plan.instructions.strip()
+    if not own:
+        return INSTRUCTIONS[plan.kind]
+    return f"{own}\n\n{SCALE}" if plan.kind == "score" else own

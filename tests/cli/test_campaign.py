@@ -57,6 +57,10 @@ def test_no_rating_is_lost_when_rate_is_killed(mtloop: Callable[..., CommandResu
     assert "you have rated 4 translations" in rate(mtloop, folder, "70\nq\n")
     exported = mtloop("campaign", "export", folder).out.splitlines()
     assert [line.split("\t")[3] for line in exported] == ["score", "40", "50", "60", "70"]
+    for line in exported[1:]:
+        system, segment, source, _, rater, hypothesis = line.split("\t")
+        at = int(segment) - 1
+        assert (source, rater, hypothesis) == (f"source {at}", "kim", f"text {QUALITY.index(system)} {at}")
 
 
 def test_rating_in_the_terminal(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
@@ -130,6 +134,8 @@ def test_every_policy_drives_a_campaign(mtloop: Callable[..., CommandResult], tm
         rated = 12 * len(QUALITY) if policy == "ewaf" else 12  # every segment once; ewaf asks about every system
         assert f"{rated} ratings so far; this policy has no stopping rule" in status
         assert "nothing left for you to rate" in output
+        assert f"[0 rated, {rated} left; 0-100, " in output
+        assert f"[{rated - 1} rated, 1 left; 0-100, " in output
 
 
 def test_settings_of_the_policy_and_of_raters(mtloop: Callable[..., CommandResult], tmp_path: Path) -> None:
@@ -141,7 +147,8 @@ def test_settings_of_the_policy_and_of_raters(mtloop: Callable[..., CommandResul
     assert isinstance(race, Race)
     assert (race.bound, race.min_ratings, race.top, plan.overlap) == ("posterior", 12, 2, 2)
     output = rate(mtloop, folder, "50\nq\n")
-    assert output.startswith("Lies genau. Zweimal.\n")
+    assert output.startswith("Lies genau. Zweimal.\n\n0: nothing of the meaning is preserved. 50:")
+    assert "left;" not in output, "the rule decides how many"
     assert "you have rated 1 translation of 3 or more" in output
 
 

@@ -72,9 +72,17 @@ def test_a_campaign_from_files_to_the_export(browser: Browser, site: CampaignSit
     expect(page.locator("#said")).to_contain_text("choose a smaller top")
     page.fill("#top", "1")
     page.select_option("#policy", "elimination")
+    page.fill("#settings", "bound")
+    page.click("text=Create the campaign")
+    expect(page.locator("#said")).to_have_text("bound is not a setting. Write NAME=VALUE.")
+    page.fill("#settings", "bound=posterior min_ratings=12")
+    page.select_option("#policy", "race")
     page.click("text=Create the campaign")
     page.wait_for_url("**/organiser/campaigns/office")
-    expect(page.locator(".lead")).to_contain_text(f"Segments: {LINES} · Systems: 4 · elimination")
+    expect(page.locator(".lead")).to_contain_text(f"Segments: {LINES} · Systems: 4 · race")
+    with site.api() as client:
+        made = client.get("/campaigns/office").json()
+    assert made["settings"] == {"bound": "posterior", "min_ratings": "12"}
     page.fill("#rater", "kim")
     page.keyboard.press("Enter")
     expect(page.locator("#made")).to_contain_text("Link for kim")

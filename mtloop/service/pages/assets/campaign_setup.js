@@ -66,6 +66,16 @@ function outputs() {
   return found;
 }
 
+// The settings of the policy: `bound=posterior risk=0.4`.
+function settings() {
+  const parts = field("settings").value.split(/\s+/).filter(Boolean);
+  return Object.fromEntries(parts.map((text) => {
+    const [, name, value] = /^([a-z_]+)=(.+)$/i.exec(text) ?? [];
+    if (!name) throw new InvalidForm(say("not_setting", { text }));
+    return [name, value];
+  }));
+}
+
 async function campaign() {
   const number = (id) => Number(field(id).value);
   return {
@@ -76,6 +86,7 @@ async function campaign() {
     documents: await linesOf(field("documents").files[0]),
     references: await linesOf(field("references").files[0]),
     policy: field("policy").value,
+    settings: settings(),
     top: number("top"),
     confidence: number("confidence") / 100,
     indifference: number("indifference") / 100,
