@@ -20,22 +20,30 @@ class Readiness:
         self._database, self._clock = database, clock
         self._check: asyncio.Task[str] | None = None
         self._finished = 0.0
+        self._logged = ""  # the reason in the log; empty: ready
 
     async def ready(self) -> bool:
-        """Whether the database can be written. If not, the reason is in the log."""
+        """Whether the database can be written. If not, the reason is in the log, once until it changes."""
         check = self._check
         if check is None or (check.done() and self._clock() - self._finished >= VALID_SECONDS):
             check = self._check = asyncio.create_task(self._find_reason())
         done, _ = await asyncio.wait([check], timeout=WAIT_SECONDS)
         reason = check.result() if done else f"no answer within {WAIT_SECONDS:g} seconds"
-        if reason:
-            LOGGER.warning("not ready", extra={"fields": {"reason": reason}})
+        self._log(reason)
         return not reason
 
     async def close(self) -> None:
         """Wait for the check that is under way."""
         if self._check is not None:
             await asyncio.wait([self._check])
+
+    def _log(self, reason: str) -> None:
+        """Log a change. Anybody may ask all the time, so a line for each answer would fill the log."""
+        if reason and reason != self._logged:
+            LOGGER.warning("not ready", extra={"fields": {"reason": reason}})
+        elif self._logged and not reason:
+            LOGGER.info("ready again")
+        self._logged = reason
 
     async def _find_reason(self) -> str:
         """Why the service is not ready. Empty: it is."""

@@ -183,6 +183,28 @@ def test_any_error_of_a_check_means_not_ready(
     assert json.loads(log_lines[-1])["reason"] == "Exception: no such column: checked"
 
 
+def test_a_read_only_sqlite_file_gives_503_until_it_can_be_written(
+    lite: TaskServer, impatient: None, log_lines: list[str]
+) -> None:
+    lite.task()
+
+    def read_only(value: str) -> None:
+        forget_pages(client)
+        sa.event.listen(engine, "connect", lambda opened, _: opened.execute(f"PRAGMA query_only = {value}"))
+
+    with lite.serve(lite.participant()) as client:
+        engine = client.app.state.service.storage.database.engine.sync_engine  # type: ignore[attr-defined]
+        run = start(client)
+        first = pending(client, run)
+        for value, status in (("on", 503), ("off", 200)):
+            read_only(value)
+            answers = [client.get("/readyz"), submit(client, run, first["id"], "x")]
+            assert [one.status_code for one in answers] == [status] * 2
+            assert client.get("/", headers={"x-api-key": ""}).status_code == 200  # reading works
+    reasons = [json.loads(line).get("reason", "") for line in log_lines]
+    assert sum(one.startswith("SQLITE_READONLY") for one in reasons) == 2, reasons
+
+
 def test_a_read_only_sqlite_file_is_not_ready(lite: TaskServer, log_lines: list[str]) -> None:
     lite.task()
     file = lite.settings.folder / "mtloop.db"
@@ -275,6 +297,28 @@ def test_asking_often_writes_once_in_a_second(lite: TaskServer, monkeypatch: pyt
 
     lite.with_storage(ask)
     assert writes == [100.0, pytest.approx(101.1)]
+
+
+def test_a_reason_is_logged_once_until_it_changes(
+    lite: TaskServer, monkeypatch: pytest.MonkeyPatch, impatient: None, log_lines: list[str]
+) -> None:
+    """Nobody counts the requests for /readyz: many of them must not fill the log."""
+    reasons = ["no space"]
+
+    async def check(self: Database) -> bool:
+        if reasons[-1]:
+            raise Exception(reasons[-1])
+        return True
+
+    monkeypatch.setattr(Database, "ready", check)
+    lite.task()
+    with lite.serve() as client:
+        log_lines.clear()
+        for reason in ("no space", "a lock is held", "", "a lock is held"):
+            reasons.append(reason)
+            assert {client.get("/readyz").status_code for _ in range(5)} == {503 if reason else 200}
+    found = [one["reason"] for line in log_lines if (one := json.loads(line))["event"] == "not ready"]
+    assert found == ["Exception: no space", "Exception: a lock is held", "Exception: a lock is held"]
 
 
 def test_a_check_that_hangs_means_not_ready(lite: TaskServer, monkeypatch: pytest.MonkeyPatch) -> None:
