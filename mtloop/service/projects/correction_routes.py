@@ -127,7 +127,7 @@ async def list_corrections(
 ) -> Response:
     """List the corrections of a project, the newest first. `state` says what became of each.
 
-    A correction that the learner rejects is `learned` until the engine has stored its results, some seconds later.
+    A correction that the learner rejects is `learned` until the engine has tried to learn it.
     """
     here = service(request)
     found = await here.project_access.project(request, project, Role.TRANSLATE)

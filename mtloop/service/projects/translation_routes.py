@@ -141,7 +141,8 @@ async def undo(project: str, number: int, request: Request) -> Response:
 async def redo(project: str, number: int, request: Request) -> Response:
     """Let a correction or rating that was taken back count again, at its old place.
 
-    If it was confirmed anew meanwhile, the answer is 409: the same would be learned twice.
+    If it was confirmed anew meanwhile, or if its proposal was rated anew, the answer is 409: the same would be learned
+    twice.
     """
     found = await service(request).project_access.project(request, project, Role.CONFIRM)
     return await _about(request, found, number, Redone(number))
