@@ -21,7 +21,12 @@ from playwright.sync_api import Browser, Page, expect
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light", "viewport": {"width": 1200, "height": 800}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 1200, "height": 800}},
-    "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 800}},
+    "phone": {
+        "color_scheme": "light",
+        "viewport": {"width": 390, "height": 800},
+        "has_touch": True,
+        "is_mobile": True,  # it has no pointer that hovers
+    },
 }
 COLOURS = 128  # of a picture: text and lines need no more
 LAST_CHAPTER = "10-exchange-and-maintenance"
