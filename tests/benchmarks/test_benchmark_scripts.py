@@ -52,7 +52,10 @@ PRINTED = {
         rf"^(many at a time|in chunks|as translate) .* s   ratio{NUMBER}( |$)|^translations that differ: \d of 6 ",
         4,
     ),
-    "protected_text.py": (rf"^(lost, doubled or broken|put back by rule|BLEU of .* units) {NUMBER}$", 3),
+    "protected_text.py": (
+        rf"^(lost, doubled or broken|put back by rule|BLEU (of .* units|as the product|of the model alone)) *{NUMBER}$",
+        5,
+    ),
     "selection.py": (rf" ratio{NUMBER}$", 2),
     "selection_quality.py": (rf"^gap{NUMBER} points: stopped \d/2, of these wrong \d$", 3),
     "service.py": (rf"^(no-op|sqlite){NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
