@@ -1,6 +1,7 @@
 """How often a participant may try the sentences of a shared task, by its kind, unless its organiser says otherwise.
 
-Passes times runs is how often a participant may try one sentence. With some hundred tries, rewards give it away.
+Passes times runs is how often a participant may try one sentence; one of the held-out block, which is inserted several
+times, passes times runs times blocks. With some hundred tries, rewards give it away.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 DEFAULT_PASSES = {"mock": 10, "dev": 5, "training": 1}
-DEFAULT_RUNS = {"mock": 10, "dev": 10, "training": 1}  # with the passes: at most 100 tries
+DEFAULT_RUNS = {"mock": 10, "dev": 10, "training": 1}  # with the passes: at most 100 tries, times the blocks
 
 
 def described(defaults: Mapping[str, int]) -> str:

@@ -104,6 +104,8 @@ BOTH = "and the references of each could be learned through the other"
         (TaskFile("new", "dev", max_passes=1, max_runs=1), TaskFile("old", "mock", max_runs=0), THROUGH_OLD),
         (TaskFile("new", "dev"), TaskFile("old", "mock"), BOTH),
         (TaskFile("new", "training"), TaskFile("old", "training"), BOTH),
+        (TaskFile("new", "training", held_out=5, blocks=2), TaskFile("old", "training"), THROUGH_NEW),
+        (TaskFile("new", "training"), TaskFile("old", "training", held_out=5, blocks=2), THROUGH_OLD),
     ],
 )
 def test_an_overlap_says_which_references_could_be_learned_through_which_task(

@@ -221,7 +221,7 @@ async def create_task(store: TaskStore, task: TaskFile, report: Callable[[int], 
         while others := await store.finish_task(
             number, size, allow_overlap=task.allow_overlap, compared=compared
         ):  # also those that somebody else made visible during the comparison
-            await check_overlap(store, NewTask.from_row(row), fingerprints, others)
+            await check_overlap(store, NewTask.from_row(row | size), fingerprints, others)
             compared |= {other.id for other in others}
     except BaseException:
         await store.abandon_task(task.name)

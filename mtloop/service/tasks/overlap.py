@@ -60,10 +60,11 @@ class NewTask:
     kind: Kind
     max_passes: int
     max_runs: int
+    blocks: int
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> NewTask:
-        return cls(row["name"], row["kind"], row["max_passes"], row["max_runs"])
+        return cls(row["name"], row["kind"], row["max_passes"], row["max_runs"], row["blocks"])
 
 
 async def check_overlap(store: TaskStore, new: NewTask, sentences: Fingerprints, tasks: Iterable[SharedTask]) -> None:
@@ -90,5 +91,5 @@ def _danger(new: NewTask, other: SharedTask) -> str:
 
 
 def _is_practice(task: NewTask | SharedTask) -> bool:
-    """Whether a participant may try a sentence more than once. 0 means no limit."""
-    return task.max_runs != 1 or (task.kind != "training" and task.max_passes != 1)
+    """Whether a participant may try a sentence more than once. 0 means no limit; each block has the held-out ones."""
+    return task.max_runs != 1 or task.blocks > 1 or (task.kind != "training" and task.max_passes != 1)
