@@ -12,6 +12,7 @@ from mtloop.core.loop import Schedule, run
 from mtloop.core.protocols import Judge, Learner, Stream
 from mtloop.core.types import Score, Segment, Step, Truth
 from mtloop.metrics.base import Additive, Array, Ratio, first_reference, has_several_references, hypotheses, references
+from mtloop.metrics.significance import Comparison, mean_difference
 from mtloop.text.units import Units
 
 
@@ -63,6 +64,11 @@ class Reliability:
         metric is 0/0 are left out of the mean.
         """
         return _mean_change(metric, [(s.ada, s.final) for s in self.scores(metric)])
+
+    def compare_final_with_ada(self, metric: Additive, resamples: int = 1000, seed: int = 1) -> Comparison:
+        """Return the backward transfer with its 95 % interval and p-value: documents are resampled, or swapped."""
+        changes = _changes(metric, [(s.ada, s.final) for s in self.scores(metric)])
+        return mean_difference(np.array(changes), resamples, seed)
 
 
 def reliability(
@@ -144,6 +150,15 @@ def _translate(held_out: Stream, learner: Learner) -> list[Step]:
 
 
 def _mean_change(metric: Additive, pairs: Iterable[tuple[Score, Score]]) -> float:
-    changes = [after.value - before.value for before, after in pairs if before.defined and after.defined]
-    mean = float(np.mean(changes)) if changes else float("nan")
-    return mean if metric.higher_is_better else 0.0 - mean  # no change is 0, not -0
+    changes = _changes(metric, pairs)
+    return float(np.mean(changes)) if changes else float("nan")
+
+
+def _changes(metric: Additive, pairs: Iterable[tuple[Score, Score]]) -> list[float]:
+    """Return how much better the second of each pair is; pairs with a score of 0/0 are left out."""
+    sign = 1 if metric.higher_is_better else -1
+    return [
+        0.0 + sign * (after.value - before.value)  # no change is 0, not -0
+        for before, after in pairs
+        if before.defined and after.defined
+    ]

@@ -73,6 +73,22 @@ def randomisation(metric: Additive, rows: Array, baseline: Array, resamples: int
     return Comparison(observed, interval, _p_value(differences, observed), f"ar:{resamples}|seed:{seed}")
 
 
+def mean_difference(differences: Array, resamples: int = 1000, seed: int = 1) -> Comparison:
+    """Compare two systems by the mean of paired differences, such as one per document; 0/0 is left out.
+
+    The interval comes from resampled differences. The p-value is the share of random swaps whose mean is at least
+    as large as the observed one.
+    """
+    known = differences[~np.isnan(differences)]
+    if not known.size:
+        return Comparison(float("nan"), (float("nan"), float("nan")), float("nan"), f"ar:{resamples}|seed:{seed}")
+    drawn = np.concatenate([draw @ known for draw in _draws(known.size, resamples, seed)]) / known.size
+    rng, observed = np.random.default_rng(seed), float(known.mean())
+    signs = [rng.choice((-1.0, 1.0), (size, known.size)) for size in _sizes(resamples, known.size)]
+    p_value = _p_value(np.concatenate([one @ known for one in signs]) / known.size, observed)
+    return Comparison(observed, _interval(drawn), p_value, f"ar:{resamples}|seed:{seed}")
+
+
 def _swapped_differences(metric: Additive, rows: Array, baseline: Array, resamples: int, seed: int) -> Iterator[Array]:
     rng = np.random.default_rng(seed)
     total, change = rows.sum(axis=0) + baseline.sum(axis=0), baseline - rows

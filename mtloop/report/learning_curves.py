@@ -16,7 +16,7 @@ from mtloop.metrics.curves import block_sums, count_blocks_without_model
 from mtloop.metrics.evaluation import Evaluation
 from mtloop.metrics.quality import BLEU, TER
 from mtloop.metrics.reliability import HeldOutScores, Reliability
-from mtloop.metrics.significance import Comparison, randomisation
+from mtloop.metrics.significance import Comparison
 from mtloop.metrics.slope import Model, Slope
 from mtloop.metrics.titles import title
 from mtloop.report.chart import Axis, Chart, Series
@@ -149,11 +149,10 @@ class LearningCurves(Result):
         yield from zip(*(self.reliability[system].scores(metric) for metric in self.metrics), strict=True)
 
     def compare_final_with_ada(self, system: str) -> dict[str, Comparison]:
-        """Compare `final` with `ada` on all last thirds together, for each metric."""
-        ada = [step for held in self.reliability[system].documents for step in held.ada]
-        final = [step for held in self.reliability[system].documents for step in held.final]
+        """Return the backward transfer for each metric, with interval and p-value over documents."""
         resamples, seed = self.evaluation.resamples, self.evaluation.seed
-        return {m.name: randomisation(m, m.rows(final), m.rows(ada), resamples, seed) for m in self.metrics}
+        reliability = self.reliability[system]
+        return {m.name: reliability.compare_final_with_ada(m, resamples, seed) for m in self.metrics}
 
     @cached_property
     def forgetting(self) -> Table:
@@ -165,7 +164,7 @@ class LearningCurves(Result):
             records=rows,
             notes=[
                 "means over documents: baseline before learning, ada right after the document, final after all of them",
-                "backward transfer: final minus ada; above 0 is better for each metric; interval and p: all segments",
+                "backward transfer: final minus ada; above 0 is better for each metric; interval and p: over documents",
             ],
             text_columns=2,
         )
@@ -176,28 +175,23 @@ class LearningCurves(Result):
             scores = self.reliability[system].scores(metric)
             means = {one: float(np.nanmean([getattr(score, one).value for score in scores])) for one in SNAPSHOTS}
             row: dict[str, JSON] = {"method": system, "metric": title(metric.name), **means}
-            row["backward transfer"] = self.reliability[system].backward_transfer(metric)
-            row["interval"] = list(_better_is_positive(metric, compared[metric.name].interval))
-            yield row | {"p": compared[metric.name].p_value}
+            comparison = compared[metric.name]
+            row |= {"backward transfer": comparison.difference, "interval": list(comparison.interval)}
+            yield row | {"p": comparison.p_value}
 
     def verdict(self, system: str) -> str:
         """Return the backward transfer: how much better `final` is than `ada` on average; below 0, it forgot."""
         parts, compared = [], self.compare_final_with_ada(system)
         for metric in self.metrics:
-            comparison, transfer = compared[metric.name], self.reliability[system].backward_transfer(metric)
-            low, high = _better_is_positive(metric, comparison.interval)
-            p = f"p = {comparison.p_value:.3f}"
-            parts.append(f"{title(metric.name)} {transfer:+.2f} (all segments: {low:+.2f} to {high:+.2f}, {p})")
-        return f"backward transfer, mean over documents, above 0 is better: {'; '.join(parts)}"
+            comparison = compared[metric.name]
+            low, high = comparison.interval
+            found = f"{comparison.difference:+.2f} ({low:+.2f} to {high:+.2f}, p = {comparison.p_value:.3f})"
+            parts.append(f"{title(metric.name)} {found}")
+        return f"backward transfer, mean over documents with 95 % interval, above 0 is better: {'; '.join(parts)}"
 
     def text(self) -> str:
         """Return all tables as plain text."""
         return "\n\n".join(map(str, [self.table, *map(self.held_out_table, self.reliability)])) + "\n"
-
-
-def _better_is_positive(metric: Additive, interval: tuple[float, float]) -> tuple[float, float]:
-    low, high = interval
-    return (low, high) if metric.higher_is_better else (0.0 - high, 0.0 - low)  # no change is 0, not -0
 
 
 def _cell(value: JSON) -> str:

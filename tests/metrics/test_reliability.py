@@ -57,7 +57,7 @@ def test_the_verdict_and_its_interval_agree_for_metrics_of_either_direction() ->
 
     held = HeldOutThird("manual", steps("x x x x"), steps("one x x x"), steps("one two three x"))
     curves = LearningCurves(Evaluation({"s": steps("one two three four")}, []), reliability={"s": Reliability((held,))})
-    transfers = re.findall(r"(TER|BLEU) (\S+) \(all segments: (\S+) to (\S+),", curves.verdict("s"))
+    transfers = re.findall(r"(TER|BLEU) (\S+) \((\S+) to (\S+),", curves.verdict("s"))
     assert [name for name, *_ in transfers] == ["TER", "BLEU"]
     for _, mean, low, high in transfers:
         assert float(low) <= float(mean) <= float(high)
@@ -99,6 +99,29 @@ def test_scores_of_each_document_and_their_mean() -> None:
     assert values == [("one", 100, 0, 100), ("two", 100, 50, 50)]
     assert found.backward_transfer(TER()) == -50
     assert found.gain(TER()) == 75
+
+
+def test_the_interval_of_backward_transfer_is_over_documents() -> None:
+    """A long document that did not change does not pull the interval away from the mean of many short ones."""
+
+    def held(name: str, ada: str, final: str, segments: int) -> HeldOutThird:
+        truth = Truth(("one two three four",))
+        both = [
+            [Step(n, Proposal(Segment(str(n), "a b c d"), text), truth=truth) for n in range(segments)]
+            for text in (ada, final)
+        ]
+        return HeldOutThird(name, both[0], *both)
+
+    short = [held(f"{n}", "one x x x", "one two three x" if n % 2 else "one two three four", 1) for n in range(8)]
+    found = Reliability((held("long", "one x x x", "one x x x", 200), *short))
+    comparison = found.compare_final_with_ada(TER())
+    low, high = comparison.interval
+    assert comparison.difference == found.backward_transfer(TER()) == pytest.approx(500 / 9)
+    assert 30 < low < comparison.difference < high <= 75
+    assert comparison.p_value < 0.05
+    assert comparison == found.compare_final_with_ada(TER())
+    curves = LearningCurves(Evaluation({"s": short[0].ada}, []), reliability={"s": found})
+    assert curves.forgetting.records[0]["interval"] == [low, high]
 
 
 def test_a_document_with_an_undefined_score_is_left_out_of_the_mean() -> None:

@@ -11,7 +11,14 @@ from mtloop.core import InputError
 from mtloop.metrics.adaptation import Recall
 from mtloop.metrics.base import Additive
 from mtloop.metrics.quality import BLEU, SBLEU, TER
-from mtloop.metrics.significance import Comparison, bootstrap, paired_bootstrap, randomisation, wilson_interval
+from mtloop.metrics.significance import (
+    Comparison,
+    bootstrap,
+    mean_difference,
+    paired_bootstrap,
+    randomisation,
+    wilson_interval,
+)
 
 TESTS = pytest.mark.parametrize("test", [paired_bootstrap, randomisation])
 METRICS = pytest.mark.parametrize("metric", [BLEU(), TER(), SBLEU()], ids=lambda metric: metric.name)
@@ -112,3 +119,15 @@ def test_different_numbers_of_segments_are_refused(test: Callable[..., Compariso
 def test_wilsons_interval_is_that_of_r(count: int, total: int, low: float, high: float) -> None:
     """The values are those of `prop.test(count, total, correct=FALSE)` in R."""
     assert wilson_interval(count, total) == pytest.approx((low, high), abs=1e-7)
+
+
+def test_a_mean_of_differences_and_its_interval() -> None:
+    clear = mean_difference(np.array([2.0, 3.0, 4.0, 3.0, 2.0, 4.0, 3.0, 3.0, np.nan, 3.0]), 2000)
+    assert clear.difference == 3
+    assert 2 <= clear.interval[0] < 3 < clear.interval[1] <= 4
+    assert clear.p_value == pytest.approx(2 / 2**9, abs=0.004), "all nine signs are equal by chance"
+    unclear = mean_difference(np.array([2.0, -2.5, 3.0, -2.0]))
+    assert unclear.interval[0] < 0 < unclear.interval[1]
+    assert unclear.p_value > 0.5
+    assert mean_difference(np.zeros(5)).p_value == 1
+    assert math.isnan(mean_difference(np.array([np.nan])).difference)
