@@ -65,7 +65,7 @@ ERRORS = {
     "expired-key": (403, "Invalid API key"),
     "too-large": (400, "Invalid request: the request exceeds text limit"),
 }
-"""Clients compare these texts. Problems that are not here keep theirs."""
+"""As LibreTranslate says it. Dialect compares `Invalid API key`. Problems that are not here keep their own text."""
 STATUS = {404: 404, 405: 405, 403: 403, 409: 403, 429: 429, 499: 499}
 _TOKEN = re.compile("[0-9a-f]{32}")  # as `new_token` makes them
 
