@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from helpers.command_result import CommandResult
 from helpers.served_projects import ServedProjects, serving_projects
+from helpers.serving import serving
 
 from mtloop.client import Project
 
@@ -133,6 +134,11 @@ def test_a_rebuilt_project_is_the_same(mtloop: Mtloop, server: ServedProjects) -
         before = str(project.translate(PAIRS[1][0]))
         done = mtloop("project", "rebuild", "rebuilt", "--folder", server.folder)
         assert done.out == "rebuilt: 1 snapshot deleted; the project is learned again from its log\n", done.err
+        assert str(project.translate(PAIRS[1][0])) == before
+    with (
+        serving(server.folder, "--models", server.model) as (port, _, _),  # its engine has no learner in memory
+        Project(f"http://127.0.0.1:{port}/rebuilt", server.key) as project,
+    ):
         assert str(project.translate(PAIRS[1][0])) == before
     assert (
         "there is no project 'rebild'; did you mean 'rebuilt'?"

@@ -1010,3 +1010,19 @@ def test_an_engine_counts_what_it_does(tmp_path: Path, model: str) -> None:
         assert counts == {"projects": 1, "snapshots": 1, "lessons": 5, "loads": 2, "rebuilds": 1}
 
     run_engine(tmp_path, work, cache_bytes=1 << 24)
+
+
+def test_a_snapshot_names_the_precision(tmp_path: Path, model: str) -> None:
+    """In bfloat16 the last bits are others."""
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        platforms = list[str]()
+        for precision in ("float32", "bfloat16"):
+            configured = Configured(model, "lora", {"precision": precision})
+            one = (await storage.projects.create(precision, ("en", "de"), configured)).id
+            await append_events(storage, one, [Confirmed(*PAIRS[0])])
+            await HostedProject(one, shared).save(2)
+            platforms += [info.platform for info in (await storage.projects.snapshots(one)).values()]
+        assert platforms[1] == f"{platforms[0]} bfloat16"
+
+    run_engine(tmp_path, work)

@@ -140,3 +140,6 @@ def test_snapshots_are_few_and_the_newest_is_among_them() -> None:
             del kept[digest]
         assert count in kept.values()
         assert len(kept) <= count.bit_length() + 1
+        for undone in range(1, count, 25):  # no more lessons are learned again than thrice those after it
+            start = max((known or 0 for known in kept.values() if (known or 0) < undone), default=0)
+            assert count - start <= 3 * (count - undone)

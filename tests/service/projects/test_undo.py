@@ -155,6 +155,24 @@ def test_what_is_confirmed_during_a_rebuild_is_known_at_once(
     asyncio.run(in_place(work, tmp_path, model, models, threads))
 
 
+def test_an_undo_begins_at_the_last_snapshot_before_it(
+    tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads
+) -> None:
+    """Of sixty lessons, the 42nd is undone. Snapshots know 25 and 50 of them."""
+
+    async def work(place: Place) -> None:
+        number, project = await place.project("one", *confirmations(PAIRS), method="memory")
+        await project.save(len(PAIRS) + 1)
+        counts = sorted(one.lessons for one in (await place.storage.projects.snapshots(number)).values())
+        assert counts == [25, 50, 60]
+        before = place.shared.figures.lessons
+        last = await place.add(number, Undone(42 + 1))
+        assert (await project.save(last))["lessons"] == len(PAIRS) - 1
+        assert place.shared.figures.lessons - before == len(PAIRS) - 1 - 25
+
+    asyncio.run(in_place(work, tmp_path, model, models, threads))
+
+
 def test_an_undo_neither_stops_nor_changes_another_project(
     tmp_path: Path, model: str, models: BaseModels, threads: EngineThreads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
