@@ -4,6 +4,9 @@ After the lesson "Enable the option." the memory must not vote for "Aktivieren" 
 not show this: in the lesson, "Aktivieren" may attend to "option". So the base model reads the lesson again without the
 changed words. A token that becomes much less probable depends on them. It does not vote if it is also less probable
 with the new source, and if it depends less on the word that it attends to.
+
+Words that the new source leaves out count like replaced ones. Words that it adds have no counterpart in the lesson, so
+nothing is read for them; `base_translations` sees whether the whole translation is taken over.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from mtloop.nmt.engine.vocabulary import SPACE, Vocabulary
 
 MAX_CHANGED_SHARE = 1 / 3  # a source with more changed words is another sentence; one changed word is always allowed
 MIN_DROP = 1.0  # nats: a token that loses more without a word depends on the word
+MAX_ADDED_WORDS = 2  # as in "do not": that many may be added or left out, however short the sentence is
 MAX_LESSONS = 3  # of one source; the most similar ones are read
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float32]
@@ -39,6 +43,11 @@ class Change:
     def is_substitution(self) -> bool:
         return bool(self.lost) and bool(self.gained)
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether the lesson has words that the source lacks: then it is read without them."""
+        return bool(self.lost)
+
 
 def change_between(lesson: Sequence[str], source: Sequence[str]) -> Change | None:
     """Return how a source differs from a lesson; None if it does not, or if too many words differ.
@@ -49,6 +58,8 @@ def change_between(lesson: Sequence[str], source: Sequence[str]) -> Change | Non
     Change(lost=frozenset({1}), gained=frozenset({1}))
     >>> change_between(["Log", "in"], ["log", "in", "!"]) is None
     True
+    >>> change_between(["Do", "not", "share"], ["Share"])
+    Change(lost=frozenset({0, 1}), gained=frozenset())
     """
     old, new = _places(lesson), _places(source)
     lost, gained = set[int](), set[int]()
@@ -56,9 +67,16 @@ def change_between(lesson: Sequence[str], source: Sequence[str]) -> Change | Non
         if edit.tag != "equal":
             lost.update(old[edit.src_start : edit.src_end])
             gained.update(new[edit.dest_start : edit.dest_end])
-    if not (lost or gained) or _too_many(lost, old) or _too_many(gained, new):
+    if not (lost or gained) or _are_others(lost, gained, old, new):
         return None
     return Change(frozenset(lost), frozenset(gained))
+
+
+def _are_others(lost: set[int], gained: set[int], old: Sequence[int], new: Sequence[int]) -> bool:
+    """Return whether so many words differ that these are two sentences with little in common."""
+    if not (lost and gained) and len(lost | gained) <= MAX_ADDED_WORDS and min(len(old), len(new)):
+        return False
+    return _too_many(lost, old) or _too_many(gained, new)
 
 
 def _places(words: Sequence[str]) -> list[int]:
@@ -104,7 +122,7 @@ class ChangedWords:
         changes = [change_between(text.words.texts[:-1], self.words.texts[:-1]) for text in texts]
         findings: dict[int, SilentWords] = {}
         for number, (one, change) in enumerate(zip(lessons, changes, strict=True)):
-            if len(findings) < MAX_LESSONS and change is not None and change.is_substitution and len(one.tokens):
+            if len(findings) < MAX_LESSONS and change is not None and change.is_readable and len(one.tokens):
                 findings[number] = self._read(one, texts[number], change)
         return [self._joined(one, texts[at], findings, at) for at, one in enumerate(lessons)]
 
@@ -117,10 +135,9 @@ class ChangedWords:
         kept = [word in own and own[word][token] >= drops[token] for token, word in enumerate(one.words)]
         silent = suspects & ~np.array(kept)
         groups = word_numbers(target, self.base.target)
-        if not silent.any():
-            return SilentWords(
-                _any_of_group(drops == drops[:-1].max(initial=0.0), groups)
-            )  # some word must depend on it
+        if not silent.any():  # a replaced word must leave a trace; one that was left out may have none ("the")
+            guess: Flags = drops == drops[:-1].max(initial=0.0)
+            return SilentWords(_any_of_group(guess & change.is_substitution, groups))
         flags = _any_of_group(silent, groups)
         lost = frozenset(lesson.texts[place].casefold() for place in change.lost)
         return SilentWords(flags, lost, self._words_of(target, groups, flags))

@@ -48,6 +48,12 @@ def taught(model: Marian, source: str, target: str, method: str = DEFAULT_METHOD
     return learner
 
 
+def make_nmt(model: Marian, method: str) -> AdaptiveNMT:
+    learner = make_learner(method, model)
+    assert isinstance(learner, AdaptiveNMT)
+    return learner
+
+
 def translate(learner: AdaptiveNMT, source: str) -> str:
     return learner.propose(Segment("2", source)).text
 
@@ -61,6 +67,37 @@ def test_an_opposite_does_not_get_the_translation_of_the_lesson(
     assert translate(learner, source) == target
     assert translate(learner, opposite) != target
     assert learner.propose_many([Segment("2", opposite)])[0].text == translate(learner, opposite)
+
+
+NEGATIONS = [  # what was taught, and the sentence without the negation
+    ("Do not allow", "Nicht zulassen", "Allow"),
+    ("Do not ask again", "Nicht erneut fragen", "Ask again"),
+    ("Do not send", "Nicht absenden", "Send"),
+    ("Do not remember me", "Nicht anmeldung merken", "Remember me"),
+]
+
+
+@pytest.mark.parametrize("method", ["memory", DEFAULT_METHOD])
+@pytest.mark.parametrize(("source", "target", "opposite"), NEGATIONS)
+def test_a_sentence_without_the_negation_does_not_get_the_negated_translation(
+    model: Marian, method: str, source: str, target: str, opposite: str
+) -> None:
+    before = translate(make_nmt(model, method), opposite)
+    learner = taught(model, source, target, method)
+    assert translate(learner, source) == target
+    after = translate(learner, opposite)
+    assert "nicht" not in before.lower()
+    assert "nicht" not in after.lower()
+
+
+@pytest.mark.parametrize("method", ["memory", DEFAULT_METHOD])
+@pytest.mark.parametrize("target", ["Speichern", "Sichern"])
+def test_a_sentence_with_a_negation_does_not_get_the_translation_without_it(
+    model: Marian, method: str, target: str
+) -> None:
+    learner = taught(model, "Save", target, method)
+    for negated in ("Do not save", "Never save"):
+        assert {"nicht", "nie", "niemals"} & set(translate(learner, negated).lower().split())
 
 
 ALTERNATIVES = [  # lessons that another of the best translations would take over
@@ -136,6 +173,9 @@ def test_a_term_is_still_known_in_another_sentence(model: Marian) -> None:
         ("Save the file .", "save the file !", None),
         ("Save the file", "Print a page", None),
         ("", "Print", (set(), {0})),
+        ("Do not print", "Print", ({0, 1}, set())),
+        ("Print", "Do not print", (set(), {0, 1})),
+        ("Please do not print", "Print", None),
     ],
 )
 def test_changed_words(lesson: str, source: str, change: tuple[set[int], set[int]] | None) -> None:
