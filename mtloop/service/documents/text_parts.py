@@ -13,6 +13,8 @@ from mtloop.text.text_unit import Syntax
 TEXT, PLACEHOLDER, TAG = "text", "placeholder", "tag"
 _CHARACTER = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);")  # in XML it is a letter, no placeholder
 
+_PERCENT = re.compile(r"\d+(?=%%$)")  # a number before %% is text: German has a space between them
+
 
 def parts_of(text: str, syntax: str, source: str | None = None) -> list[dict[str, Any]]:
     """The parts of a text in order; their texts together are the text.
@@ -22,6 +24,8 @@ def parts_of(text: str, syntax: str, source: str | None = None) -> list[dict[str
 
     >>> [part["text"] for part in parts_of("Send <b>{name}</b> away", "plain")]
     ['Send ', '<b>', '{name}', '</b>', ' away']
+    >>> [part["text"] for part in parts_of("100%% of %s", "plain")]
+    ['100', '%%', ' of ', '%s']
     >>> [part["id"] for part in parts_of("{name} %s {name}", "plain", "Send {name}")]
     [1, None, None, None, None]
     """
@@ -60,5 +64,6 @@ def _spans(text: str, syntax: str) -> Iterator[tuple[int, int, str]]:
 
 def _placeholders(text: str, start: int, end: int, is_xml: bool) -> Iterator[tuple[int, int, str]]:
     for low, high in find_placeholders(text[start:end]):
+        number = _PERCENT.match(text, start + low, start + high)
         if not (is_xml and _CHARACTER.fullmatch(text[start + low : start + high])):
-            yield start + low, start + high, PLACEHOLDER
+            yield number.end() if number else start + low, start + high, PLACEHOLDER

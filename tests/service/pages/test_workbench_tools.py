@@ -81,6 +81,25 @@ def test_chips_stay_whole_and_can_be_put_back(browser: Browser, served: ServedPr
     assert all("422" in error for error in bench.errors), "the browser notes the refusal"
 
 
+def test_lines_and_percent_signs_are_kept(browser: Browser, served: ServedProjects) -> None:
+    """Lines also where a program types them at once; a percent sign also apart from its number."""
+    document = document_of(served, "lines", ["100%% of %s are done.", "Close the tray."])
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("lines", document)
+    bench.type_over("100 %% von %s sind fertig.")
+    assert bench.editor.locator(".chip").all_inner_texts() == ["%%", "%s"]
+    expect(bench.row(1).locator(".pieces button")).to_have_count(0)
+    bench.confirm("100 %% von %s sind fertig.")
+    assert bench.row(1).locator(".warning").count() == 0
+    bench.wait_for_active(2)
+    for lines in ("Eins\nZwei", "Eins\nZwei\n\nVier"):
+        bench.type_over(lines)
+        assert bench.text() == lines
+    page.keyboard.press("Enter")
+    page.keyboard.type("Ende")
+    assert bench.text() == "Eins\nZwei\n\nVier\nEnde"
+
+
 def test_the_engine_completes_what_is_typed(browser: Browser, served: ServedProjects) -> None:
     document = document_of(served, "completed")
     bench = Bench.sign_in(browser, served.url, served.key)

@@ -30,12 +30,17 @@ function showParts(box, parts) {
   box.replaceChildren(...parts.map((part) => (part.kind === "text" ? document.createTextNode(part.text) : chipOf(part))));
 }
 
+// The text of a line that the browser has put into an element of its own.
+function lineOf(block) {
+  return block.childNodes.length === 1 && block.firstChild.nodeName === "BR" ? "" : textOf(block);
+}
+
 // The exact text of a box or fragment with chips.
 function textOf(node) {
   if (node.nodeType === Node.TEXT_NODE) return node.data;
   if (node.nodeType === Node.ELEMENT_NODE && node.dataset.piece !== undefined) return node.dataset.piece;
   if (node.nodeName === "BR") return node.dataset.end === undefined ? "\n" : "";
-  return [...node.childNodes].map(textOf).join("");
+  return [...node.childNodes].map((child, number) => (number && child.nodeName === "DIV" ? `\n${lineOf(child)}` : textOf(child))).join("");
 }
 
 // What a text lacks of the pieces of a source, and what it has too often.
