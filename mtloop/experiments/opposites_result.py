@@ -35,7 +35,7 @@ COUNTED = {  # properties of an answer, and their names in tables
 INTERVAL = "in brackets: the 95 % interval of the share (Wilson)"
 EXPLANATIONS = (
     "known at once: the lesson gets the translation that was taught",
-    "flips: the opposite takes over the lesson's translation, and did not before",
+    "flips: the opposite takes over a word that only the lesson has, or all of it, and did not before",
     "lost: the words that only its reference has are all missing after the lesson, and one was there before",
     "right before, right after: the opposite is equal to its reference",
     "spoiled: it was right before and is not after; changed: it is not as before",
@@ -69,7 +69,10 @@ class OppositeAnswer:
 
     @property
     def flipped(self) -> bool:
-        """Whether the opposite takes over the lesson's translation, which it did not before."""
+        """Whether the opposite takes over a word of the lesson's translation, or all of it, which it did not before."""
+        whole = words_of(self.pair.lesson_target)
+        if words_of(self.after) == whole != words_of(self.before):
+            return True
         return self._takes_over(self.after) and not self._takes_over(self.before)
 
     @property

@@ -121,6 +121,23 @@ def test_an_opposite_that_had_the_lessons_translation_before_is_no_flip() -> Non
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "flipped"),
+    [
+        ("Das Fenster wird geöffnet", "Das Fenster öffnen", True),  # all of it, though a word of it was there before
+        ("Das Fenster", "Das Fenster öffnen", True),
+        ("Das Fenster öffnen", "das Fenster öffnen", False),
+        ("Das Fenster", "Fenster nicht öffnen", False),
+        ("Fenster", "Das Fenster nicht öffnen", True),
+    ],
+)
+def test_a_whole_translation_or_a_word_of_it_that_is_taken_over_is_a_flip(
+    before: str, after: str, flipped: bool
+) -> None:
+    pair = OppositePair("Open the window", "Das Fenster öffnen", "Do not open the window", "Fenster nicht öffnen")
+    assert OppositeAnswer(pair, before, after, "", pair.lesson_target).flipped is flipped
+
+
+@pytest.mark.parametrize(
     ("before", "after", "lost"),
     [
         ("Abmelden", "Anmelden", True),
