@@ -21,7 +21,12 @@ _CHINESE_SCRIPTS = ("Hans", "Hant")
 
 
 def fits(project: TranslationProject, source: str, target: str) -> bool:
-    """Whether a project translates a pair. Regions and case do not matter, scripts do. An empty language is any."""
+    """Whether a project translates a pair. Regions and case do not matter, scripts do.
+
+    An empty language is any, and so is `auto` as the source.
+    """
+    if target.lower() == AUTO:
+        return False
     pairs = (source, project.source_language), (target, project.target_language)
     return all(_is_any(asked) or not own or is_readable(asked[:MAX_TAG], own) for asked, own in pairs)
 

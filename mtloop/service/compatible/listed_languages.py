@@ -34,7 +34,8 @@ def _other_pairs(own: Sequence[Pair], codes: Sequence[str]) -> Iterator[Pair]:
         groups[language_of(source), language_of(target)].append((source, target))
     for group in groups.values():
         if len(group) <= MAX_VARIANTS:
-            asked = dict.fromkeys(one for pair in group for one in product(*(_codes(tag, codes) for tag in pair)))
+            named = [product(_codes(source, codes), _codes(target, codes)) for source, target in group]
+            asked = dict.fromkeys(pair for pairs in named for pair in pairs)
             yield from (one for one in asked if one[0] != one[1] and len(closest_pairs(group, *one)) == 1)
 
 

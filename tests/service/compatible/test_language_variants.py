@@ -33,7 +33,7 @@ def project(source: str, target: str) -> TranslationProject:
 def test_regions_and_case_do_not_matter() -> None:
     american = project("en-US", "de")
     assert all(fits(american, *pair) for pair in (("EN", "de_AT"), ("auto", "DE"), ("", ""), ("eng", "deu")))
-    assert not any(fits(american, *pair) for pair in (("de", "en"), ("en", "fr"), ("Auto", "nl")))
+    assert not any(fits(american, *pair) for pair in (("de", "en"), ("en", "fr"), ("Auto", "nl"), ("en", "auto")))
     assert fits(project("en", "pt-PT"), "en-GB", "pt_BR")
     assert fits(project("", ""), "en", "zh-Hant")
 
