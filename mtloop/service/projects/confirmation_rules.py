@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -89,9 +88,10 @@ def _is_foreign(source: str, translation: str, language: str) -> bool:
     words = [word for word in _words(translation) if word not in known]
     if len(words) < MIN_WORDS or sum(map(len, words)) < MIN_LETTERS:
         return False
-    likely, wanted = Counter[str](), language_of(language)
+    likely, wanted = dict[str, float](), language_of(language)
     for one, probability in language_probabilities(" ".join(words)).items():
-        likely[_GROUP.get(one, one)] += probability
+        group = _GROUP.get(one, one)
+        likely[group] = likely.get(group, 0) + probability
     own, highest = likely.get(_GROUP.get(wanted, wanted)), max(likely.values())
     return own is not None and own <= MAX_PROBABILITY and highest >= MIN_PROBABILITY
 
