@@ -39,14 +39,14 @@ PRINTED = {
         2 * 3 + 1 + 2 * 3 + 2,  # two batches; plain; lora and lora+memory+copy in three precisions; two sizes
     ),
     "curves.py": (rf"^ +(bleu|chrf|ter) .* ratio{NUMBER}$|^ +\w+ .*{NUMBER} corpus scores", 8),
-    "glossary.py": (rf"^(of these hit|with(out | ).*){NUMBER}", 3),
+    "glossary.py": (rf"^(of these hit|with(out | ).*|no missed term, all){NUMBER}|95 % interval +\(", 6),
     "held_out_timing.py": (rf"^(refused|accepted|first) +AUC{NUMBER}   by chance{NUMBER} to{NUMBER} ", 3),
     "memory.py": (rf"^{NUMBER}{NUMBER}{NUMBER}{NUMBER}$", 2),
     "online_step.py": (rf"^ +(decode|learn|step)  plain.* ratio{NUMBER}$|fast takes{NUMBER} x", 4),
     "projects.py": (
         rf"^(translate|confirm|cold project) +p\d+ of .* ratio{NUMBER}|^(snapshot|engine){NUMBER} MB|^growth{NUMBER} of"
         rf"|^[a-z+-]+{NUMBER}$",
-        20,
+        21,
     ),
     "propose_many.py": (
         rf"^(many at a time|in chunks|as translate) .* s   ratio{NUMBER}( |$)|^translations that differ: \d of 6 ",
