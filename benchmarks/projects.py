@@ -3,14 +3,16 @@
     python benchmarks/projects.py                           the demo document
     python benchmarks/projects.py --data FILE.tsv.xz [--calls 500] [--projects 200]
 
-The server has one web process and one engine; this process has one thread. Four parts:
+The server is one web process, which computes nothing, and one engine, which computes a call in one thread. The other
+side is this process with one thread. Only one of them computes at a time. Four parts:
 
 - Each segment is translated and confirmed on the server, then in this process: propose, learn, and the translations of
   the proof before and after. Both have the same translations, or the script ends.
 - Many projects with a few corrections each, more than the engine keeps ready. The others leave their snapshot in a
-  cache with a budget. The memory of the engine should grow by snapshots alone.
-- A server that starts anew, without a cache, and projects that it has not seen yet. Their floor is reading the snapshot
-  from the database into a new learner.
+  cache with a budget. The memory of the engine should grow by snapshots alone, whose bytes its /metrics say.
+- A server that starts anew, without a cache, and projects that are not in memory: each translates a sentence that it
+  has not seen. Some have a few corrections, one has many, and leaves the memory before it is asked again. The floor is
+  reading the snapshot from the database into a new learner; the same translation by a warm project is beside it.
 - The size of a project by method: its snapshot after some lessons, made in this process.
 """
 
@@ -29,7 +31,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,6 +42,7 @@ from mtloop.methods.defaults import DEFAULT_METHOD
 from mtloop.service.administration import Administration
 from mtloop.service.engines.answers_of_learners import learn_with_proof
 from mtloop.service.engines.base_models import BaseModels, LearnerMaker
+from mtloop.service.engines.hosted_project import IDLE_SECONDS
 from mtloop.service.engines.snapshots import pack, unpack
 from mtloop.service.project_log.event_log import Configured, LoggedLesson
 from mtloop.service.projects.learning_kinds import learns_from_ratings
@@ -53,6 +55,7 @@ DEMO = Path(__file__).parents[1] / "mtloop" / "demo" / "manual.en-de.tsv"
 READY = 8  # learners that the engine keeps ready
 CORRECTIONS = 5  # of each of the many projects
 COLD = 20  # projects that are asked for the first time
+LARGE, LARGE_AGAIN = "large", 5  # the project with many corrections, and how often it is asked after it left the memory
 BUDGET = Settings().engine_cache_bytes
 
 
@@ -72,21 +75,31 @@ class Times:
         )
 
 
+@dataclass
+class ColdTimes(Times):
+    """Beside them the seconds of the same call when the project is in memory."""
+
+    warm: list[float] = field(default_factory=list)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     options = parse(argv)
     targets = {segment.source: truth.references[0] for segment, truth in read(options.data)}
-    pairs = list(islice(targets.items(), options.calls))  # no pair twice: a server learns the same confirmation once
+    known = list(targets.items())  # no pair twice: a server learns the same confirmation once
+    pairs, many = known[: options.calls], known[: min(options.corrections, len(known) - COLD)]
+    new = [source for source, _ in known[-COLD:]]
     models = BaseModels()
     maker = models.maker(Configured(options.model, options.method))
     maker.prepare_thread()
     names = [f"p{number}" for number in range(options.projects)]
-    print(f"{options.method}, {len(pairs)} segments, one thread\n")
+    print(f"{options.method}, {len(pairs)} segments; the server: one web process, one engine; here: one process\n")
     with tempfile.TemporaryDirectory() as folder:
         with server(Path(folder), options.model, BUDGET) as running:
             compare_calls(running.client, maker, options.method, pairs)
             fill_engine(running, options.method, names, pairs)
+            import_corrections(running.client, options.method, many)
         with server(Path(folder), options.model, 0) as running:
-            ask_cold_projects(running, maker, names, pairs)
+            ask_cold_projects(running, maker, names, new, len(many))
     print_sizes(models, options.model, options.methods.split(","), pairs[: options.lessons])
 
 
@@ -117,7 +130,8 @@ def learn_here(learner: Any, segment: Segment, target: str) -> None:
 
 def fill_engine(running: RunningServer, method: str, names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> None:
     """Create projects, more than the engine keeps ready, and print how its memory grows."""
-    points, memory = sorted({max(READY + 1, len(names) * part // 4) for part in range(1, 5)}), dict[int, int]()
+    points = sorted({max(READY + 1, len(names) * part // 4) for part in range(1, 5)})
+    memory, cached = dict[int, int](), dict[int, float]()
     for number, name in enumerate(names, 1):
         create(running.client, name, method)
         for source, target in pairs[:CORRECTIONS]:
@@ -125,33 +139,54 @@ def fill_engine(running: RunningServer, method: str, names: Sequence[str], pairs
             post(running.client, f"/projects/{name}/confirm", **body)
         if number in points:
             time.sleep(2)  # a project that leaves is saved in the background
-            memory[number] = running.memory()
+            memory[number], cached[number] = running.memory(), running.snapshot_bytes()
     size = statistics.median(asyncio.run(snapshot_sizes(running.settings)))
     print(f"\n{len(names)} projects with {CORRECTIONS} corrections each, {READY} learners ready")
     print(f"snapshot       {size / 1e6:7.2f} MB (median); the budget for all is {BUDGET / 1e6:.0f} MB")
     for number, found in memory.items():
-        cached = min(BUDGET, (number - READY) * size)
-        print(f"engine         {found / 1e6:7.0f} MB with {number:3} projects, snapshots {cached / 1e6:4.0f} MB")
+        bytes_ = cached[number]
+        print(f"engine         {found / 1e6:7.0f} MB with {number:3} projects, snapshots {bytes_ / 1e6:4.0f} MB")
     first, last = min(memory), max(memory)
-    deltas = max(size, min(BUDGET, (last - READY) * size) - min(BUDGET, (first - READY) * size))
-    print(f"growth         {(memory[last] - memory[first]) / deltas:7.2f} of what the snapshots add")
+    added = max(size, cached[last] - cached[first])
+    print(f"growth         {(memory[last] - memory[first]) / added:7.2f} of what the snapshots add")
+
+
+def import_corrections(client: httpx2.Client, method: str, pairs: Sequence[tuple[str, str]]) -> None:
+    """Create the large project, and wait until it has learned all corrections."""
+    create(client, LARGE, method)
+    rows = "\n".join(["source\ttarget", *("\t".join(pair) for pair in pairs)])
+    kind = {"content-type": "text/tab-separated-values"}
+    answer = client.post(f"/projects/{LARGE}/import", params={"format": "tsv"}, content=rows.encode(), headers=kind)
+    assert answer.status_code < 300, answer.text
+    while post(client, f"/projects/{LARGE}/translate", text="x")["rebuilding"]:
+        time.sleep(0.5)
+    time.sleep(IDLE_SECONDS + 2)  # then it is saved
 
 
 def ask_cold_projects(
-    running: RunningServer, maker: LearnerMaker, names: Sequence[str], pairs: Sequence[tuple[str, str]]
+    running: RunningServer, maker: LearnerMaker, names: Sequence[str], new: Sequence[str], corrections: int
 ) -> None:
-    """Time the first translation of projects that a new engine does not know, and reading their snapshots."""
-    asked, known, times = names[:COLD], names[-1], Times()
+    """Time translations of projects that are not in the memory of an engine, and reading their snapshots."""
+    few, many, last = ColdTimes(), ColdTimes(), names[-1]
 
-    def ask(name: str) -> float:
-        return timed(partial(post, running.client, f"/projects/{name}/translate", text=pairs[0][0]))[0]
+    def ask(name: str, number: int) -> float:
+        return timed(partial(post, running.client, f"/projects/{name}/translate", text=new[number % len(new)]))[0]
 
-    ask(known)  # loads the base model
-    warm = statistics.median(ask(known) for _ in range(5))
-    for name in asked:
-        times.server.append(ask(name))
+    def ask_cold(times: ColdTimes, name: str, number: int) -> None:
+        times.server.append(ask(name, number))
         times.here.append(asyncio.run(read_snapshot(running.settings, name, maker)))
-    print(times.line("cold project", 0.5), f"(a warm one: {warm * 1000:.1f} ms)")
+        times.warm.append(ask(name, number))
+
+    ask(last, 0)  # loads the base model
+    for number, name in enumerate(names[:COLD]):
+        ask_cold(few, name, number)
+    for number in range(LARGE_AGAIN):
+        ask_cold(many, LARGE, number)
+        for name in names[: READY + 1]:
+            ask(name, number)  # now the large one has left
+    for count, times in ((CORRECTIONS, few), (corrections, many)):
+        warm = statistics.median(times.warm)
+        print(times.line("cold project", 0.5), f"({count} corrections; a warm one: {warm * 1000:.1f} ms)")
 
 
 def print_sizes(models: BaseModels, model: str, methods: Sequence[str], pairs: Sequence[tuple[str, str]]) -> None:
@@ -222,6 +257,11 @@ class RunningServer:
         status = Path(f"/proc/{started[-1]['pid']}/status").read_text()
         kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
         return int(kilobytes) * 1024
+
+    def snapshot_bytes(self) -> float:
+        """The bytes of the snapshots in the cache of the engine."""
+        lines = self.client.get(self.client.base_url.join("/metrics")).text.splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith("mtloop_engine_snapshot_bytes"))
 
 
 @contextmanager
@@ -296,11 +336,13 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--method", default=DEFAULT_METHOD)
     parser.add_argument("--calls", type=int, help="segments to translate and confirm (default: 500)")
     parser.add_argument("--projects", type=int, help="number of projects (default: 200)")
+    parser.add_argument("--corrections", type=int, help="corrections of the large project (default: 1,000)")
     parser.add_argument("--methods", default=METHODS, help="methods whose snapshots are measured, comma-separated")
     parser.add_argument("--lessons", type=int, help="lessons of these snapshots (default: 50)")
     parser.add_argument("--small", action="store_true", help="a run of seconds, to check that the script works")
     options = parser.parse_args(argv)
-    calls, projects, lessons = (4, READY + 3, 2) if options.small else (500, 200, 50)
+    calls, projects, lessons, corrections = (4, READY + 3, 2, 8) if options.small else (500, 200, 50, 1000)
+    options.corrections = corrections if options.corrections is None else options.corrections
     options.calls = calls if options.calls is None else options.calls
     options.projects = projects if options.projects is None else options.projects
     options.lessons = lessons if options.lessons is None else options.lessons
