@@ -14,6 +14,7 @@ import pytest
 from helpers.project_server import wait_until
 from helpers.raw_events import append_events
 from helpers.shared_task import TaskServer
+from helpers.tiny_marian import demo_pairs
 from starlette.testclient import TestClient
 
 from mtloop.core.errors import InputError
@@ -401,3 +402,19 @@ def test_two_creations_at_once_are_counted(task_server: TaskServer) -> None:
 
     results = task_server.with_storage(create)
     assert sorted(results) == ["TooManyProjects"] * 5 + ["TranslationProject"] * 3
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_characters_are_translated(client: TestClient) -> None:
+    """A text of as many characters as a request may have. With one more it is refused in one line."""
+    most = Settings().max_text
+    pages = " ".join(source for source, _ in demo_pairs())
+    text = " ".join([pages] * (most // len(pages) + 1))[:most]
+    answer = client.post("/v1/projects/manual/translate", json={"text": text})
+    assert (answer.status_code, len(text)) == (200, 100_000), answer.text
+    (found,) = answer.json()["translations"]
+    assert len(found["translation"]) > 1000
+    refused = client.post("/v1/projects/manual/translate", json={"text": f"{text}."})
+    assert refused.status_code == 413
+    assert "100,001" in refused.json()["detail"]
+    assert "\n" not in refused.json()["detail"]
