@@ -59,7 +59,10 @@ async def show_rating(token: str, request: Request) -> Response:
     plan = await _plan_of(request, token)
     if plan is None:
         return missing_page(request, None)
-    texts = {"say": messages("rating", language), "refused": messages("campaign_problems", language).texts}
+    texts: dict[str, Any] = {
+        "say": messages("rating", language),
+        "refused": messages("campaign_problems", language).texts,
+    }
     response = page("rating.html", None, **_rating(plan, token), **texts, language=language, languages=LANGUAGES)
     response.headers["referrer-policy"] = "no-referrer"  # the address is a secret
     return remember_language(response, request)

@@ -192,7 +192,7 @@ def test_two_organisers_at_once_lose_no_term(browser: Browser, served: ServedPro
     page.fill("#term-source", "tray")
     page.fill("#term-target", "Fach")
     page.keyboard.press("Enter")
-    expect(page.locator("#said")).to_have_text("The term was added.")
+    expect(page.locator("#terms")).to_contain_text("tray → Fach")
     with api(served) as client:
         assert client.get("/projects/both/glossary").json()["terms"] == {"file": "Akte", "tray": "Fach"}
 
@@ -264,7 +264,8 @@ def test_a_correction_changes_the_suggestion_of_a_similar_segment(browser: Brows
 
 def test_the_mark_of_a_changed_suggestion_stays(browser: Browser, served: ServedProjects) -> None:
     """After a search, another filter and a jump to the end. A filter shows the marked segments."""
-    document = document_of(served, "marked", (SIMILAR[0], SIMILAR[2], SIMILAR[1], *MANY, SIMILAR[0]))
+    served.create("marked", method="memory")  # it changes the suggestions of similar segments only
+    document = upload(served, "marked", po_file((SIMILAR[0], SIMILAR[2], SIMILAR[1], *MANY, SIMILAR[0])))
     bench = Bench.sign_in(browser, served.url, served.key)
     page = bench.open_document("marked", document)
     similar, numbers = bench.row(3).locator(".state"), page.locator("#rows .number")
@@ -297,7 +298,8 @@ def test_the_mark_of_a_changed_suggestion_stays(browser: Browser, served: Served
 
 def test_suggestions_that_change_out_of_sight_are_found(browser: Browser, served: ServedProjects) -> None:
     """The first segments were seen; then one at the end is confirmed."""
-    document = document_of(served, "unseen", (SIMILAR[1], SIMILAR[2], *MANY, SIMILAR[0]))
+    served.create("unseen", method="memory")  # it changes the suggestions of similar segments only
+    document = upload(served, "unseen", po_file((SIMILAR[1], SIMILAR[2], *MANY, SIMILAR[0], SOURCES[0])))
     bench = Bench.sign_in(browser, served.url, served.key)
     page = bench.open_document("unseen", document)
     expect(bench.row(1).locator(".state")).to_have_text("suggestion")
