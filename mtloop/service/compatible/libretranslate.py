@@ -174,7 +174,7 @@ async def suggest(request: Request) -> Response:
     if not source or not translation:
         raise ProblemError(invalid_request(f"missing {'s' if source else 'q'} parameter"))
     opened = await OpenedPair.of(request, Role.CONFIRM, fields, [source])
-    event = confirmation(opened.found.project, source, translation)
+    event = await confirmation(opened.found.project, source, translation)
     answer = await confirm_translation(here, opened.found, event)
     if answer["refused"]:
         raise ProblemError(invalid_request(f"not learned: {answer['refused']}"))

@@ -296,7 +296,7 @@ async def _taught(
     With `replaces`, it takes the place of a pair that was sent before without a tuid.
     """
     tuid, document = limited_text(fields, "tuid", MAX_TUID), memory.document if memory else ""
-    event = confirmation(
+    event = await confirmation(
         found.project,
         required_text(fields, "sentence", MAX_TEXT),
         required_text(fields, "translation", MAX_TEXT),

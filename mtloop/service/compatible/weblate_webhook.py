@@ -159,7 +159,9 @@ async def _teach(here: Service, found: AuthorisedProject, change: WeblateChange)
     taught, refused = 0, ""
     document = "/".join(filter(None, (change.project, change.component)))[:MAX_NAME]
     for form, source, target in _pairs(change):
-        event = confirmation(found.project, source, target, document=document, external_id=_name(change.url, form))
+        event = await confirmation(
+            found.project, source, target, document=document, external_id=_name(change.url, form)
+        )
         answer = await confirm_translation(here, found, event, wait="durable")
         taught += answer["refused"] is None
         refused = answer["refused"] or refused

@@ -249,7 +249,7 @@ async def confirm_unit(project: str, document: str, index: Place, request: Reque
     body = await read_body(request, UnitConfirmBody, here.settings.max_project_body)
     unit = await _workable(here, one, index)
     insisted = await _check_text(request, found.project, one, unit, body)
-    event = confirmation(
+    event = await confirmation(
         found.project,
         unit.source,
         body.text,

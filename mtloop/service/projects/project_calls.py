@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -101,7 +102,7 @@ def check_texts(here: Service, texts: Sequence[str], prefix: str = "") -> None:
         raise ProblemError(invalid_request(f"text: at most {here.settings.max_texts} texts in one request"))
 
 
-def confirmation(
+async def confirmation(
     project: TranslationProject,
     source: str,
     translation: str,
@@ -112,7 +113,8 @@ def confirmation(
     syntax: str = "plain",
 ) -> Confirmed:
     """The event of a confirmation, with the reason if it may not be learned."""
-    refused = refusal(source, translation, project.source_language, project.target_language)
+    languages = project.source_language, project.target_language
+    refused = await asyncio.to_thread(refusal, source, translation, *languages)  # the first one loads the detector
     waits = project.review and not refused
     return Confirmed(source, translation, proposal, document, external_id, syntax, refused, waits)
 

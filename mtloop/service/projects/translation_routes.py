@@ -87,7 +87,7 @@ async def confirm(project: str, request: Request) -> Response:
     started, here = monotonic(), service(request)
     found = await here.project_access.project(request, project, Role.CONFIRM)
     body = await read_body(request, ConfirmBody, here.settings.max_project_body)
-    event = confirmation(
+    event = await confirmation(
         found.project,
         body.source,
         body.translation,

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from importlib.resources import files
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from mtloop.service.demo_project import DOCUMENT
+from mtloop.service.project_log.models import TranslationProject
+from mtloop.service.projects import project_calls
 from mtloop.service.projects.confirmation_rules import refusal
 
 
@@ -76,3 +82,18 @@ def test_no_sentence_of_the_demo_document_is_refused() -> None:
     long = [pair for pair in pairs if len(pair[1].split()) > 7]
     refused = [pair for pair in long if refusal(pair[0], pair[1], "en", "it")]
     assert len(refused) > 0.9 * len(long) > 100
+
+
+def test_the_rules_are_applied_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first text loads the detector of languages, which takes half a second."""
+    threads: list[threading.Thread] = []
+
+    def rule(*texts: str) -> str:
+        threads.append(threading.current_thread())
+        return "copied"
+
+    monkeypatch.setattr(project_calls, "refusal", rule)
+    project = cast("TranslationProject", SimpleNamespace(source_language="en", target_language="de", review=True))
+    event = asyncio.run(project_calls.confirmation(project, "Save", "Save"))
+    assert (event.refused, event.waits) == ("copied", False)
+    assert threads != [threading.main_thread()]
