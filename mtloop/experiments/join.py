@@ -14,6 +14,7 @@ from mtloop.core.log import logger
 from mtloop.core.types import JSON, Reward, Step
 from mtloop.experiments.trace_notes import with_notes
 from mtloop.methods.compatibility import check_without_references
+from mtloop.methods.defaults import STREAM_LENGTH
 from mtloop.methods.learner_config import LearnerConfig
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ class ParticipantJob:
         """Take part in the task, and yield the steps of the run."""
         from mtloop.client import join_or_resume, participate
 
+        model = self.config.load()
+        learner = self.config.make(model, Reward)  # a wrong setting is refused before the service hears of it
         check_passes(task := client.task(self.task), self.passes)
-        config = self.config.with_stream_length(self.passes * task.samples)
-        model = config.load()
-        learner = config.make(model, Reward)
+        config = self._with_stream_length(client, self.passes * task.samples)
+        learner = learner if config == self.config else config.make(model, Reward)
         joined, run_config = join_or_resume(client, self.trace, self.task, self.run_id)
         header = config.header(model, run_config)
         steps = participate(self.trace, header, joined, learner, passes=self.passes, snapshot_every=self.snapshot_every)
@@ -73,6 +75,19 @@ class ParticipantJob:
         assert isinstance(start, int)
         total = self.passes * joined.initial_state.samples - start
         return with_reward(with_notes(closed_after(steps, learner), self.trace), total, f"{self.task} {joined.run}")
+
+    def _with_stream_length(self, client: Client, sentences: int) -> LearnerConfig:
+        """Return the method with the number of sentences that it anneals over. That of an existing trace stays."""
+        from mtloop.client.participation import read_existing_trace
+
+        start = self.config.settings.get("annealing_start", 1)
+        if not isinstance(start, int | float) or start >= 1:
+            return self.config
+        if (trace := read_existing_trace(self.trace)) is not None:
+            settings = trace.header.config.get("settings")
+            known = settings.get(STREAM_LENGTH) if isinstance(settings, dict) else 0
+            return self.config.with_stream_length(known if isinstance(known, int) else 0)
+        return self.config.with_stream_length(sentences - (client.run(self.run_id).done if self.run_id else 0))
 
     def to_json(self) -> dict[str, JSON]:
         fields: dict[str, JSON] = {name: getattr(self, name) for name in ("url", "task", "run_id", "passes")}
