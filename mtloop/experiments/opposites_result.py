@@ -69,9 +69,12 @@ class OppositeAnswer:
 
     @property
     def flipped(self) -> bool:
-        """Whether the opposite takes over a word of the lesson's translation, or all of it, which it did not before."""
-        whole = words_of(self.pair.lesson_target)
-        if words_of(self.after) == whole != words_of(self.before):
+        """Whether the opposite takes over a word of the lesson's translation, or all of it, which it did not before.
+
+        If both references have the same words, there is nothing to take over.
+        """
+        whole, own = words_of(self.pair.lesson_target), words_of(self.pair.opposite_target)
+        if whole != own and words_of(self.after) == whole != words_of(self.before):
             return True
         return self._takes_over(self.after) and not self._takes_over(self.before)
 

@@ -137,6 +137,12 @@ def test_a_whole_translation_or_a_word_of_it_that_is_taken_over_is_a_flip(
     assert OppositeAnswer(pair, before, after, "", pair.lesson_target).flipped is flipped
 
 
+def test_a_lesson_and_an_opposite_with_the_same_words_have_no_flip() -> None:
+    """A translation that becomes right takes nothing over, if the targets differ in case and spaces only."""
+    pair = OppositePair("File", "Die Datei", "file", "die  datei")
+    assert not OppositeAnswer(pair, "Die Akte", "die  datei", "", "Die Datei").flipped
+
+
 @pytest.mark.parametrize(
     ("before", "after", "lost"),
     [
