@@ -116,6 +116,10 @@ class TokenStore(Memory):
         super()._remove(key)
         self._table = self._limited = None
 
+    def _clear(self) -> None:
+        super()._clear()
+        self._table = self._limited = None
+
     def neighbours_of(self, one: StoredSegment) -> list[Neighbours]:
         """Return the nearest stored states of each state of a segment."""
         return self.table().nearest(one.keys.float().numpy(), self.knn.neighbours)

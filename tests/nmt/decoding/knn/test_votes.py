@@ -116,6 +116,17 @@ def test_a_restored_store_is_the_same() -> None:
     assert ours.values.tolist() == theirs.values.tolist()
 
 
+@pytest.mark.parametrize("visible", [None, {0}])
+def test_an_empty_snapshot_leaves_no_votes_in_a_used_store(visible: set[int] | None) -> None:
+    store = TokenStore(KnnSettings())
+    empty = store.tensors()
+    store.add(segment(0, [[0.0, 0.0]], [5]))
+    store.visible = visible
+    assert store.processor(NO_WORDS) is not None
+    store.restore(empty)
+    assert store.processor(NO_WORDS) is None
+
+
 def test_repeats_are_looked_up_only_if_asked_for() -> None:
     for asked in (False, True):
         store = TokenStore(KnnSettings(exact_match=asked))
