@@ -135,7 +135,12 @@ class FileProgress:
         self._append({"written": True})
 
     def is_done(self, plan: FilePlan) -> bool:
-        """Whether the output was written completely, from the inputs as they are now."""
+        """Whether the output was written completely, from the inputs as they are now.
+
+        The input of a file that is filled in place is gone once it was written; what differs then is the user's.
+        """
+        if self.is_written and plan.in_place:
+            return True
         if not self.digest or plan.in_place:
             return bool(self.digest) and digest_of(plan.out) == self.digest
         now = FileVersions.of(plan)

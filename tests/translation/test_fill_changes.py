@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.filling import po, targets, write_engine
+from helpers.filling import fuzzy, po, targets, write_engine
 from helpers.forked import kill_at, run_forked
 
 from mtloop.core.errors import InputError
@@ -17,6 +18,7 @@ from mtloop.translation import fill_files as module
 from mtloop.translation import fill_units
 from mtloop.translation.fill_files import EngineChoice, FillJob, fill_files
 from mtloop.translation.fill_state import FileProgress, digest_of
+from mtloop.translation.fill_units import FillOptions, Only
 
 KNOWN = ("Open the tray.", "Das Fach öffnen.")
 MISSING = [(f"Unit {number}", "") for number in range(5)]
@@ -197,6 +199,33 @@ def test_an_output_that_was_edited_after_it_was_written_stays(path: Path, engine
     assert targets(first) == {"Unit 1": ("Von Hand", "translated")}
     assert sum(file.filled for file in report.files) == 10
     assert not report.replaced
+
+
+@pytest.mark.parametrize("only", list(Only))
+def test_a_file_filled_in_place_that_was_edited_after_it_was_written_stays(
+    path: Path, engine: EngineChoice, only: Only
+) -> None:
+    """The report about it stays too: it names the units that a person should look at."""
+    options = FillOptions(only=only)
+    for name in ("a.po", "b.po"):
+        Path("in").mkdir(exist_ok=True)
+        Path("in", name).write_text(po(("Empty", ""), ("Delete %s now %s", ""), fuzzy("Unit 1", "Alt")))
+    whole = fill_files([Path("in")], Path("whole"), engine=engine, options=options)
+
+    def fill_and_die() -> None:
+        kill_at(FileProgress, "finish", 2)
+        fill_files([Path("in")], Path("in"), engine=engine, options=options)
+
+    assert run_forked(fill_and_die).returncode == -9
+    edited = po(("Empty", "Leer"), ("Delete %s now %s", ""), fuzzy("Unit 1", "Von Hand"))
+    Path("in/a.po").write_text(edited)
+    report = fill_files([Path("in")], Path("in"), engine=engine, options=options)
+    assert Path("in/a.po").read_text() == edited
+    assert Path("in/b.po").read_text() == Path("whole/b.po").read_text()
+    assert [replace(file, path="", units=[]) for file in report.files] == [
+        replace(file, path="", units=[]) for file in whole.files
+    ]
+    assert [len(file.units) for file in report.files] == [len(file.units) for file in whole.files]
 
 
 def test_an_output_is_made_again_if_its_input_changed(path: Path, engine: EngineChoice) -> None:
