@@ -35,7 +35,7 @@ from mtloop.translation.file_plan import STATE_SUFFIX, FilePlan
 from mtloop.translation.lesson_choice import TranslatedUnit
 from mtloop.translation.quality_checks import FailedCheck
 
-FORMAT = 1
+FORMAT = 2  # of the state; one of another format cannot be gone on with
 VERSIONS = "versions of inputs"  # field of a header; the same command goes on with other ones
 RETRY = "nothing is lost: correct this and run the same command again"
 
@@ -237,13 +237,20 @@ class FillState:
         return self.folder / "rejected.json"
 
     def header(self) -> dict[str, JSON]:
-        """Return the header of the command that was begun; empty if there is none."""
+        """Return the header of the command that was begun; empty if there is none.
+
+        Raise InputError if it is damaged, or was written by a version of mtloop with another state.
+        """
         if not self.header_path.exists():
             return {}
         try:
-            return loads(self.header_path.read_bytes())
+            header = loads(self.header_path.read_bytes())
         except SerialisationError as error:
             raise InputError(f"damaged ({error}); delete the folder to start again", path=self.folder) from error
+        if header.get("format") != FORMAT:
+            advice = "finish it with that version, or delete the folder to start again"
+            raise InputError(f"another version of mtloop began a command for this output; {advice}", path=self.folder)
+        return header
 
     def begin(self, header: Mapping[str, JSON], lessons: Sequence[TranslatedUnit]) -> None:
         """Write the lessons and the header. Raise InputError if another command was begun."""

@@ -21,7 +21,7 @@ from mtloop.core.errors import InputError
 from mtloop.translation import fill_files as module
 from mtloop.translation import fill_units
 from mtloop.translation.fill_files import EngineChoice, FillJob, fill_files, plan_filling
-from mtloop.translation.fill_state import FileProgress, FillState
+from mtloop.translation.fill_state import FORMAT, FileProgress, FillState
 from mtloop.translation.fill_units import FillOptions, Only
 
 KNOWN = [("Open the tray.", "Das Fach öffnen."), ("Close the tray.", "Das Fach schließen.")]
@@ -277,6 +277,19 @@ def test_another_command_over_the_same_output_is_refused(folder: Path, engine: E
         fill_files([path], Path("out.po"), engine=engine, options=options)
     assert not (folder / "out.po").exists()
     assert (folder / "out.po.mtloop/header.json").exists()
+
+
+@pytest.mark.parametrize("format", [1, FORMAT + 1, None])
+def test_the_state_of_another_version_is_refused_in_one_line(
+    folder: Path, engine: EngineChoice, format: int | None
+) -> None:
+    begin(engine)
+    path = Path("out.po.mtloop/header.json")
+    header = json.loads(path.read_text())
+    path.write_text(json.dumps({"format": format, "inputs": header["inputs"]}))
+    with pytest.raises(InputError, match=r"out\.po\.mtloop: another version of mtloop began .*delete the folder"):
+        fill_files([Path("in/a.po")], Path("out.po"), engine=engine)
+    assert path.exists()
 
 
 def test_two_commands_at_once(folder: Path, engine: EngineChoice) -> None:
