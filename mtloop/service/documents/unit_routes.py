@@ -138,7 +138,7 @@ async def suggest(project: str, document: str, request: Request) -> Response:
     chosen = [units[place] for place in dict.fromkeys(body.units) if place in units and units[place].state != LOCKED]
     answers, state, rebuilding = await _translated(here, request, found, chosen, body.base)
     glossary = await here.glossaries.of(found.project)
-    texts = await here.storage.documents.written_texts(found.project.id, numbers_of(answers))
+    texts = await here.storage.documents.written_texts(found.project.id, numbers_of(answers.values()))
 
     def shown() -> list[dict[str, Any]]:
         return [_suggestion(unit, answers[unit.place], glossary, found.project, texts) for unit in chosen]

@@ -1,19 +1,19 @@
-"""The corrections that a suggestion uses, as people wrote them.
+"""The corrections that a translation uses, as people wrote them.
 
 The engine knows them as its model reads them: with %1 in place of the first placeholder, and without tags.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mtloop.service.documents.text_parts import TEXT, parts_of
 
 
-def numbers_of(answers: Mapping[int, Mapping[str, Any]]) -> list[int]:
+def numbers_of(answers: Iterable[Mapping[str, Any]]) -> list[int]:
     """The numbers of all corrections that these answers of the engine use."""
-    found = (one["number"] for answer in answers.values() for one in answer["corrections"])
+    found = (one["number"] for answer in answers for one in answer["corrections"])
     return sorted({number for number in found if number is not None})
 
 

@@ -155,7 +155,10 @@ class ProjectList(BaseModel):
 
 
 class CorrectionUsed(BaseModel):
-    """A correction that is similar to the source; `words` are those of the translation that come from it."""
+    """A correction that is similar to the source, as it was written.
+
+    `words` are those of the translation that come from it, without placeholders and tags.
+    """
 
     number: int | None
     source: str

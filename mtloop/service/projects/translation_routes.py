@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from time import monotonic
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from mtloop.core.types import Proposal, Segment
+from mtloop.service.documents.used_corrections import as_written, numbers_of
 from mtloop.service.http import json_response, read_body
 from mtloop.service.problems import (
     ENGINE_UNAVAILABLE,
@@ -44,7 +48,7 @@ from mtloop.service.projects.project_calls import (
     translate_texts,
 )
 from mtloop.service.projects.project_routes import OF_PROJECT
-from mtloop.service.state import service
+from mtloop.service.state import Service, service
 from mtloop.service.tasks.run_routes import IN_PARTS, MAX_NUMBER, WITH_BODY, body_of
 
 router = APIRouter(prefix="/v1/projects/{project}", tags=["translation"])
@@ -73,7 +77,20 @@ async def translate(project: str, request: Request) -> Response:
         candidates=body.candidates,
         documents=body.documents,
     )
-    return json_response(answer)
+    translations = await _with_written_corrections(here, found, answer["translations"], SYNTAX[body.format])
+    return json_response(answer | {"translations": translations})
+
+
+async def _with_written_corrections(
+    here: Service, found: AuthorisedProject, answers: Sequence[dict[str, Any]], syntax: str
+) -> list[dict[str, Any]]:
+    """The answers of the engine, with the corrections as people wrote them."""
+    texts = await here.storage.documents.written_texts(found.project.id, numbers_of(answers))
+
+    def shown() -> list[dict[str, Any]]:
+        return [one | {"corrections": as_written(one["corrections"], texts, syntax)} for one in answers]
+
+    return await asyncio.to_thread(shown)  # words of a long text take a while
 
 
 @router.post(

@@ -47,6 +47,18 @@ def test_a_correction_is_known_at_once_and_undone(ann: TestClient) -> None:
     assert translation(ann, source) == before
 
 
+def test_corrections_are_shown_as_they_were_written(ann: TestClient) -> None:
+    """The engine knows them with %1 and %2 in place of the placeholders."""
+    post(ann, "", 201, name="written", method="memory")
+    source, target = "Hello {name}, you have {n} messages.", "Hallo {name}, Sie haben {n} Nachrichten."
+    assert post(ann, "/written/confirm", source=source, translation=target)["refused"] is None
+    for text in (source, [source, source]):
+        for answer in post(ann, "/written/translate", text=text)["translations"]:
+            (one,) = answer["corrections"]
+            assert (one["source"], one["translation"]) == (source, target)
+            assert one["words"] == ["Hallo", "Sie", "haben", "Nachrichten."]
+
+
 def wait_until(done: Any) -> None:
     for _ in range(200):
         if done():
