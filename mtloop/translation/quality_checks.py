@@ -25,7 +25,7 @@ from mtloop.text.pair_filter import PairFilter
 from mtloop.text.protected.format_strings import format_failure, formats_of
 from mtloop.text.protected.placeholders import find_placeholders
 from mtloop.text.protected.symbols import symbols_of
-from mtloop.text.protected.tags import find_tags
+from mtloop.text.protected.tags import Tag, find_tags
 from mtloop.text.text_unit import Syntax, TextUnit
 
 FORMAT = "format"
@@ -104,9 +104,7 @@ def _severity(failed: Sequence[FailedCheck]) -> tuple[int, int]:
 def _failures(unit: TextUnit, source: str, target: str, language: str) -> Iterator[FailedCheck]:
     is_xml = unit.syntax is not Syntax.PLAIN
     texts = _visible_text(source, is_xml), _visible_text(target, is_xml)
-    yield from _differences("tags", *(_tags(text, is_xml) for text in (source, target)))
-    if unit.syntax is Syntax.XML and (error := xml_error(target)):
-        yield FailedCheck("XML", f"not well-formed: {error}")
+    yield from _tag_failures(source, target, unit.syntax)
     if unit.message is not None and unit.message.arguments:
         yield from _icu_failures(unit, target)
         return
@@ -177,8 +175,23 @@ def _differences(name: str, source: Counter[str], target: Counter[str]) -> Itera
             yield FailedCheck(name, f"{join_names(found.elements())} {verb} {what}")
 
 
-def _tags(text: str, is_xml: bool) -> Counter[str]:
-    return Counter(text[tag.start : tag.end] for tag in find_tags(text, xml=is_xml))
+def _tag_failures(source: str, target: str, syntax: Syntax) -> Iterator[FailedCheck]:
+    """Compare the tags, and then their pairs: each pair of the source is a pair in the translation too."""
+    texts, is_xml = (source, target), syntax is not Syntax.PLAIN
+    tags = [find_tags(text, xml=is_xml) for text in texts]
+    different = list(_differences("tags", *map(_written, texts, tags)))
+    yield from different
+    if syntax is Syntax.XML and (error := xml_error(target)):
+        yield FailedCheck("XML", f"not well-formed: {error}")
+        return
+    paired, found = map(_written, texts, ([tag for tag in one if tag.pair >= 0] for one in tags))
+    if not different and (lost := paired - found):
+        names = join_names(lost.elements())
+        yield FailedCheck("tags", f"{names} do not nest: a closing tag comes after its opening tag, and none cross")
+
+
+def _written(text: str, tags: Sequence[Tag]) -> Counter[str]:
+    return Counter(text[tag.start : tag.end] for tag in tags)
 
 
 def _visible_text(text: str, is_xml: bool) -> str:

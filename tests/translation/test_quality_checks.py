@@ -21,6 +21,9 @@ from mtloop.translation.quality_checks import FailedCheck, failed_checks, is_bet
         ('Read <a href="x">it</a>', "Lies <a href=x>es</a>", "tags", '<a href="x"> is missing'),
         ("Save <b>all</b> files", "Alle <b>Dateien speichern", "tags", "</b> is missing"),
         ("Save all files", "Alle <b>Dateien</b> speichern", "tags", "<b>, </b> are added"),
+        ('Read <a href="x">it</a>.', 'Lies </a>es<a href="x">.', "tags", '<a href="x">, </a> do not nest'),
+        ("Save <b>all <i>files</i></b>", "<b>Alle <i>Dateien</b></i> speichern", "tags", "<i>, </i> do not nest"),
+        ("<b>{n, plural, other {# files}}</b>", "</b>{n, plural, other {# Dateien}}<b>", "tags", "do not nest"),
         ("\x1b[1mOpen\x1b[0m the file\v.", "Datei öffnen.", "placeholders", r"\x1b[1m, \x1b[0m, \x0b are missing"),
         ("The price is 5 €.", "Der Preis ist 5 ‚.", "characters", "€ is missing"),
         ("中文 is Chinese × 2 🎉", "Öcer ist Chinesisch 2", "characters", "中文, ×, 🎉 are missing"),
@@ -66,6 +69,9 @@ def test_broken_pairs(source: str, target: str, name: str, message: str) -> None
         ("100%% sure", "100 %% sicher"),
         ("Open it\v and\r\nthen wait.\r\n", "Öffnen Sie es und\v\r\nwarten Sie dann.\r\n"),
         ("Open <b>%(a)s</b> in <i>b</i>", "In <i>b</i> <b>%(a)s</b> öffnen"),  # another order
+        ("<b>A</b> <i>B</i> in <b>C</b>", "<i><b>B</b> in <b>A</b></i> C"),  # other pairs in each other
+        ("Tags </b> and <b> stay here", "Tags <b> und </b> bleiben hier"),  # no pair in the source
+        ("A <b>one</i> two</b> <i>", "A <i>eins</i> <b>zwei</b>"),
         ("{n, plural, one {# file} other {# files}}", "{n, plural, one {# Datei} few {# D} other {# Dateien}}"),
     ],
 )
@@ -79,6 +85,9 @@ def test_fragments_of_xml() -> None:
     assert failed_checks(source, good, syntax="xml", target_lang="de") == ()
     crossed = failed_checks(source, '</g>Auf <x id="2"/><g id="1"> &amp; los', syntax="xml", target_lang="de")
     assert [(one.name, "not well-formed" in one.message) for one in crossed] == [("XML", True)]
+    codes = "Click <bpt i='1'>&lt;b></bpt>Save<ept i='1'>&lt;/b></ept>"
+    turned = "<ept i='1'>&lt;/b></ept>Speichern<bpt i='1'>&lt;b></bpt> klicken"
+    assert [one.name for one in failed_checks(codes, turned, syntax="xml", target_lang="de")] == ["tags"]
     lost = failed_checks(source, 'Auf <g id="1">Speichern</g> &amp; los', syntax="xml", target_lang="de")
     assert [str(one) for one in lost] == ['tags: <x id="2"/> is missing']
     alone = failed_checks('Store <x id="2"/>.', '<x id="2"/> speichern.', syntax="xml", target_lang="de")

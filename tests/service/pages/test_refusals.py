@@ -31,6 +31,7 @@ OBJECTIONS = [
     ('Press <x id="1"/>', '<x id="1"/> & drücken', "xml"),
     ('<g id="1">Save</g>', '</g>Speichern<g id="1">', "xml"),
     ("Save", " ", "plain"),
+    ("Read <b>it</b> now", "Lies </b>es jetzt<b>", "plain"),
     ("%d percent used", "%d % belegt", "plain"),
     ("%d percent used", "%d % frei", "plain"),
 ]
