@@ -8,9 +8,10 @@ it is refused, several times. Printed is the AUC: the share of pairs (held out, 
 longer. 0.5 means that time tells nothing, 1 or 0 that it tells everything.
 
 Other load on the machine comes and goes, so times that are near each other are alike. Each block is compared with the
-other sentences just before and after it, and refusals come in a random order. "by chance" is the interval in which 95 %
-of the means over the blocks lie if time tells nothing; its width is that of the differences between the blocks. Times
-vary; that the work is equal is asserted by tests/service/tasks/test_equal_work.py.
+other sentences just before and after it, each of which counts for its nearest block only. Refusals come in a random
+order. "by chance" is the interval in which 95 % of the means over the blocks lie if time tells nothing; its width is
+that of the differences between the blocks. Times vary; that the work is equal is asserted by
+tests/service/tasks/test_equal_work.py.
 """
 
 from __future__ import annotations
@@ -122,19 +123,30 @@ def report(name: str, times: dict[int, list[float]], kinds: Sequence[bool]) -> N
     print(f"{name:10} AUC {statistics.mean(found):.3f}   {chance}   {counts}", flush=True)
 
 
-def around_blocks(times: Sequence[float], kinds: Sequence[bool]) -> Iterator[tuple[list[float], list[float]]]:
-    """Yield the times of each held-out block, and those of the other sentences between it and the next blocks.
+def around_blocks(times: Sequence[float], kinds: Sequence[bool]) -> list[tuple[list[float], list[float]]]:
+    """Return the times of each held-out block, and those of the other sentences that are nearer to it than to others.
 
-    >>> list(around_blocks([1, 2, 3, 4, 5], [False, True, True, False, True]))
-    [([2, 3], [1, 4]), ([5], [4])]
+    Sentences between two blocks are divided in the middle, so that a trend counts on both sides of a block. No time is
+    in two comparisons: the interval by chance takes them as independent. A block with no such sentence is left out.
+
+    >>> around_blocks([1, 2, 3, 4, 5, 6], [False, True, True, False, False, True])
+    [([2, 3], [1, 4]), ([6], [5])]
     """
-    groups = [
-        (kind, [time for _, time in group]) for kind, group in groupby(zip(kinds, times, strict=True), itemgetter(0))
-    ]
-    for number, (held_out, block) in enumerate(groups):
+    found: list[tuple[list[float], list[float]]] = []
+    before_next: list[float] = []
+    for held_out, group in groupby(zip(kinds, times, strict=True), itemgetter(0)):
+        part = [time for _, time in group]
         if held_out:
-            near = groups[max(number - 1, 0) : number] + groups[number + 1 : number + 2]
-            yield block, [time for _, group in near for time in group]
+            found.append((part, before_next))
+            before_next = []
+        else:
+            middle = len(part) // 2 if found else 0
+            before_next = part[middle:]
+            if found:
+                found[-1][1].extend(part[:middle])
+    if found:
+        found[-1][1].extend(before_next)
+    return [(block, near) for block, near in found if near]
 
 
 @contextmanager

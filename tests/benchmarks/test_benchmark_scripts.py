@@ -181,8 +181,24 @@ def test_held_out_sentences_are_compared_with_those_around_them(
     assert found is not None
     auc, low, high = map(float, found.groups())
     assert (not low <= auc <= high) == is_found
-    pairs = list(script.around_blocks([1, 2, 3, 4, 5], [False, True, True, False, True]))
-    assert pairs == [([2, 3], [1, 4]), ([5], [4])]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "pairs"),
+    [
+        ("oHHoH", [([1, 2], [0]), ([4], [3])]),
+        ("HoooHoooooH", [([0], [1]), ([4], [2, 3, 5, 6]), ([10], [7, 8, 9])]),
+        ("ooHoo", [([2], [0, 1, 3, 4])]),
+        ("HoHoH", [([2], [1]), ([4], [3])]),  # the first block has no neighbour left
+        ("oo", []),
+    ],
+)
+def test_no_sentence_is_compared_with_two_blocks(
+    load_benchmark: Callable[[str], ModuleType], pattern: str, pairs: list[tuple[list[int], list[int]]]
+) -> None:
+    """H is held out, o is not. The interval by chance takes the blocks as independent."""
+    script = load_benchmark("held_out_timing.py")
+    assert script.around_blocks(range(len(pattern)), [letter == "H" for letter in pattern]) == pairs
 
 
 def test_no_pattern_without_a_script() -> None:
