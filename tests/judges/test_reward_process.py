@@ -22,10 +22,13 @@ Caches = list[tuple[Any, int]]
 
 
 def caches() -> Caches:
-    """Every cache of functools in this process, whoever made it, with the number of its entries."""
+    """Every cache of functools in this process, whoever made it, with the number of its entries.
+
+    `isinstance` would ask objects for their class, and lazy modules warn then.
+    """
     gc.unfreeze()  # what is frozen is not listed
     try:
-        found = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
+        found = [one for one in gc.get_objects() if issubclass(type(one), functools._lru_cache_wrapper)]
     finally:
         gc.freeze()
     return [(one, one.cache_info().currsize) for one in found]
