@@ -28,6 +28,7 @@ const editor = {
   touched: false,
   completion: "",
   times: [],
+  caret: Infinity, // where it was before a click beside the box; Infinity: at the end
 
   get unit() {
     return units.get(this.index);
@@ -37,6 +38,29 @@ const editor = {
   get isEdited() {
     if (!this.box || document.activeElement !== this.box) return false;
     return !getSelection().isCollapsed || ![null, this.text.length].includes(caretIn(this.box));
+  },
+
+  // Whether no field of the page has the focus, as after a click on the source.
+  get isLeft() {
+    const place = document.activeElement;
+    return Boolean(this.box?.isContentEditable) && place !== this.box && place.contains(this.box);
+  },
+
+  // Whether a person has selected something in the source, to copy it or to make a term of it.
+  get isSourceSelected() {
+    const { isCollapsed, anchorNode } = getSelection();
+    return this.isLeft && !isCollapsed && rowOf(this.index).querySelector(".source").contains(anchorNode);
+  },
+
+  noteCaret() {
+    if (!this.box || document.activeElement !== this.box) return;
+    const caret = caretIn(this.box) ?? Infinity;
+    this.caret = caret < this.text.length ? caret : Infinity;
+  },
+
+  takeFocusBack() {
+    this.box.focus({ preventScroll: true });
+    putCaret(this.box, Math.min(this.caret, this.text.length));
   },
 
   get text() {
@@ -59,6 +83,7 @@ const editor = {
   open(index, takesFocus = true) {
     if (index !== this.index) segmentClock.begin();
     this.close();
+    this.caret = Infinity;
     const unit = units.get(index);
     if (!unit) return;
     this.index = index;

@@ -11,8 +11,11 @@ function makeRow(unit) {
   const target = row.querySelector(".target");
   target.append(element("button", "", "text open-row"), element("span", "", "mark"));
   target.firstChild.type = "button";
+  row.addEventListener("mousedown", () => editor.noteCaret());
   row.addEventListener("click", () => {
-    if (editor.index !== unit.index && getSelection().isCollapsed) editor.open(unit.index);
+    if (!getSelection().isCollapsed) return;
+    if (editor.index !== unit.index) editor.open(unit.index);
+    else if (editor.isLeft) editor.takeFocusBack();
   });
   paintRow(row, unit);
   return row;

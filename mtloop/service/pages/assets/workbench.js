@@ -14,7 +14,14 @@ const COMMANDS = {
   KeyS: () => byId("search").focus(),
 };
 
+// Whether a key writes a character.
+function writes(event) {
+  const isAlone = !hasModifier(event) && !event.ctrlKey && !event.metaKey;
+  return event.key.length === 1 && (isAlone || event.getModifierState("AltGraph"));
+}
+
 addEventListener("keydown", (event) => {
+  if (editor.isSourceSelected && writes(event)) editor.takeFocusBack();
   const inBox = editor.box && event.target === editor.box;
   const isFree = !event.repeat && !document.querySelector("dialog[open]"); // a held key confirms once
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && editor.box) act(event, () => isFree && editor.confirm());

@@ -1,0 +1,69 @@
+"""The focus of the workbench in a real browser: a click on the source does not lose what is typed then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from helpers.browser import chromium
+from helpers.served_projects import ServedProjects, serving_projects
+from helpers.workbench import Bench, document_of
+from playwright.sync_api import Browser, expect
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProjects]:
+    with serving_projects(tmp_path_factory.mktemp("focus")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def browser(served: ServedProjects) -> Iterator[Browser]:
+    """It starts after the service, which is prepared in an event loop of its own."""
+    expect.set_options(timeout=20_000)  # the machine may be slow
+    with chromium() as browser:
+        yield browser
+    expect.set_options(timeout=5_000)
+
+
+def test_a_click_on_the_source_leaves_the_focus_in_the_editor(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "clicked", ["Close the tray.", "Print the page."])
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("clicked", document)
+    source = bench.row(1).locator(".source")
+    bench.type_over("Das Fach.")
+    page.keyboard.press("ArrowLeft")
+    for place in (source, bench.row(1).locator(".number")):
+        place.click()
+        expect(bench.editor).to_be_focused()
+    page.keyboard.type(" hier")
+    assert bench.text() == "Das Fach hier.", "the caret is where it was"
+    page.keyboard.press("Control+Enter")
+    bench.wait_for_active(2)
+    expect(bench.row(1).locator(".open-row")).to_have_text("Das Fach hier.")
+    bench.check_no_errors()
+
+
+def test_a_word_of_the_source_is_selected_and_typing_goes_on(browser: Browser, served: ServedProjects) -> None:
+    document = document_of(served, "selected", ["Tray.", "Print the page."])
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.open_document("selected", document)
+    source = bench.row(1).locator(".source")
+    bench.type_over("Fach")
+    source.dblclick(position={"x": 8, "y": 8})
+    assert page.evaluate("String(getSelection())").strip() == "Tray"
+    page.keyboard.press("Shift")
+    page.keyboard.press("Control+C")
+    assert page.evaluate("String(getSelection())").strip() == "Tray", "it can be copied"
+    page.keyboard.type(" auf")
+    assert bench.text() == "Fach auf"
+    source.dblclick(position={"x": 8, "y": 8})
+    page.keyboard.press("Alt+g")
+    expect(page.locator("#term-source")).to_have_value("Tray")
+    expect(page.locator("#term-target")).to_be_focused()
+    page.keyboard.type("Lade")
+    expect(page.locator("#term-target")).to_have_value("Lade")
+    assert bench.text() == "Fach auf"
+    bench.check_no_errors()
