@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -21,7 +22,10 @@ MIN_SHARE = 0.25  # of words that belong to the source language alone
 MIN_SOURCE_PROBABILITY = 0.3  # of the source language, in a text with that share; code has such words too
 MIN_LETTERS = 25  # of the words that are not in the source; names and code are in both
 MIN_PROBABILITY, MAX_PROBABILITY = 0.8, 0.05  # of another language, and of the target language beside it
-_CLOSE = "bs/hr/sl/sr be/bg/mk/ru/uk cs/sk id/jv/ms da/nb/no/sv af/nl an/ca/es/gl/oc/pt de/lb hi/mr/ne xh/zu"
+_CLOSE = (
+    "bs/hr/sl/sr be/bg/mk/ru/uk cs/sk id/jv/ms da/nb/nn/no/sv af/nl an/ca/es/gl/oc/pt de/lb hi/mr/ne xh/zu"
+    " wuu/yue/zh ar/ary/arz"
+)
 _GROUP = {one: group for group in _CLOSE.split() for one in group.split("/")}  # languages that a detector confuses
 TOO_LONG, WRONG_LANGUAGE, TOO_MANY = "too long", "wrong language", "too many"
 REASONS = {
@@ -32,7 +36,8 @@ REASONS = {
     WRONG_LANGUAGE: "the translation does not look like the target language",
     TOO_MANY: f"the project got more than {MAX_PER_SECOND} confirmations in one second",
 }
-_WORD = re.compile(r"[^\W\d_]+")
+_MARKS = "".join(filter(lambda one: unicodedata.category(one).startswith("M"), map(chr, range(0x10000))))
+_WORD = re.compile(rf"[^\W\d_]+(?:[{_MARKS}\u200c\u200d]+[^\W\d_]*)*")  # with vowel signs and joiners, as in Hindi
 
 
 def refusal(source: str, translation: str, source_language: str, target_language: str) -> str:
@@ -84,12 +89,19 @@ def _is_in(text: str, language: str, other: str) -> bool:
 
 def _is_foreign(source: str, translation: str, language: str) -> bool:
     """Whether a translation is clearly in another language than that of the project, judged by its own words."""
-    known = set(_words(source))
-    words = [word for word in _words(translation) if word not in known]
+    known, words = set(_words(source)), list[str]()
+
+    def own(found: re.Match[str]) -> str:
+        if found[0].casefold() in known:
+            return ""
+        words.append(found[0])
+        return found[0]
+
+    text = _WORD.sub(own, " ".join(_prose(translation)))
     if len(words) < MIN_WORDS or sum(map(len, words)) < MIN_LETTERS:
         return False
     likely, wanted = dict[str, float](), language_of(language)
-    for one, probability in language_probabilities(" ".join(words)).items():
+    for one, probability in language_probabilities(text).items():
         group = _GROUP.get(one, one)
         likely[group] = likely.get(group, 0) + probability
     own, highest = likely.get(_GROUP.get(wanted, wanted)), max(likely.values())
@@ -102,12 +114,12 @@ def _words(text: str) -> list[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """The text between tags, entities and placeholders: their names belong to no language.
+    """The text between tags, entities and placeholders: their names belong to no language. Its marks are composed.
 
     >>> list(_prose('Die <x id="1"/> &amp; %(name)s'))
     ['Die ', ' ', ' ', '']
     """
-    start = 0
+    text, start = unicodedata.normalize("NFC", text), 0
     for tag in find_tags(text, xml=True):
         yield from _without_placeholders(text[start : tag.start])
         start = tag.end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import unicodedata
 from importlib.resources import files
 from types import SimpleNamespace
 from typing import cast
@@ -73,6 +74,34 @@ def test_what_does_not_tell_its_language_is_learned(
     source: str, translation: str | None, languages: tuple[str, str]
 ) -> None:
     assert refusal(source, translation or source.replace("Example", "Beispiel"), *languages) == ""
+
+
+SOURCE = "Close the window before you save the new file, and open the next document."
+CANTONESE = "喺你儲存新檔案之前，要閂咗個視窗，然後，再打開下一份文件，如果你唔想噉做，可以撳取消，跟住就會返去主頁。"
+WU = "辣侬保存新文件之前，关脱窗口，然后，打开下一个文档，假使侬勿想，可以取消。"
+HINDI = "नई फ़ाइल सहेजने से पहले विंडो बंद करें, और अगला दस्तावेज़ खोलें। फिर परिवर्तन लागू करें।"
+VIETNAMESE = "Hãy đóng cửa sổ trước khi lưu tệp mới, và mở tài liệu tiếp theo."
+ARABIC = "أغلق النافذة قبل حفظ الملف الجديد، وافتح المستند التالي."
+IN_OTHER_SCRIPTS = [
+    (CANTONESE, ("yue", "zh-HK", "wuu")),
+    (WU, ("wuu", "zh", "yue")),
+    (HINDI, ("hi", "mr")),
+    (VIETNAMESE, ("vi",)),
+    (ARABIC, ("ar", "arz", "ary")),
+]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(("translation", "languages"), IN_OTHER_SCRIPTS)
+def test_words_are_whole_in_every_script(translation: str, languages: tuple[str, ...], form: str) -> None:
+    text = unicodedata.normalize(form, translation)
+    assert {refusal(SOURCE, text, "en", language) for language in languages} == {""}
+    assert refusal(SOURCE, text, "en", "de") == "wrong language"
+
+
+def test_four_words_with_vowel_signs_are_too_few_to_judge() -> None:
+    words = "दस्तावेज़ों कॉन्फ़िगरेशनों उपयोगकर्ताओं एप्लिकेशनों"
+    assert refusal("Documents and configurations of applications", words, "en", "de") == ""
 
 
 def test_no_sentence_of_the_demo_document_is_refused() -> None:
