@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import exp, sqrt
 from typing import cast
 
@@ -17,8 +18,14 @@ def language_probabilities(text: str) -> dict[str, float]:
     text = text[:MAX_CHARACTERS]
     scores = cast("list[tuple[str, float]]", rank(text))
     sharpness = 1 / sqrt(len(text.encode(errors="replace")) or 1)  # as the detector itself does for its probabilities
-    weights = [(language_of(label), exp((score - scores[0][1]) * sharpness)) for label, score in scores]
+    weights = [(_language(label), exp((score - scores[0][1]) * sharpness)) for label, score in scores]
     whole, found = sum(weight for _, weight in weights), dict[str, float]()
     for language, weight in weights:
         found[language] = found.get(language, 0) + weight / whole
     return found
+
+
+@cache
+def _language(label: str) -> str:
+    """The language of a label. A text has all labels, so each is parsed once."""
+    return language_of(label)
