@@ -169,6 +169,8 @@ def import_(name: str, file: Path, no_wait: bool, **place: Any) -> None:
     with _project(name, **place) as project:
         found = project.import_file(file)
         skipped = "".join(f", {count} skipped ({reason})" for reason, count in found.skipped.items())
+        lacking = found.missing_placeholders
+        skipped += f", {lacking} without a placeholder of the source" if lacking else ""
         click.echo(f"{name}: {found.new} new, {found.known} known, {found.refused} refused{skipped}")
         if not no_wait:
             with tqdm(desc="learning", unit=" corrections", delay=1, leave=False, disable=None) as bar:

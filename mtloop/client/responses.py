@@ -118,6 +118,7 @@ class Confirmation:
         new: Whether it was stored now; False if an equal one was there before.
         refused: Why it is not learned; None if it is.
         waiting: Whether it waits for a review.
+        missing: Placeholders and tags of the source that the translation lacks; it is taken all the same.
         learned: What was learned; None if nothing was, or not yet.
         proof: What the source gives now and gave before, and similar sources whose translation changed.
         state: The number of the newest event.
@@ -129,6 +130,7 @@ class Confirmation:
     new: bool
     refused: str | None = None
     waiting: bool = False
+    missing: tuple[str, ...] = ()
     learned: Learned | None = None
     proof: Fields | None = None
     state: int = 0
@@ -162,6 +164,7 @@ class ImportResult:
     """What an import added. `job` is its name for `Project.wait`; None if everything was known already.
 
     `known` pairs were in the log before, `refused` new ones are in it and are not learned, `skipped` are not in it.
+    `missing_placeholders` pairs lack a placeholder of their source; they are taken all the same.
     """
 
     job: str | None
@@ -169,6 +172,7 @@ class ImportResult:
     known: int = 0
     refused: int = 0
     skipped: Fields = field(default_factory=dict)
+    missing_placeholders: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from mtloop.text.protected.placeholders import find_placeholders
 from mtloop.text.protected.tags import find_tags
-from mtloop.text.text_unit import Syntax
+from mtloop.text.text_unit import Syntax, TextUnit
 
 TEXT, PLACEHOLDER, TAG = "text", "placeholder", "tag"
 _CHARACTER = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);")  # in XML it is a letter, no placeholder
 
+_ENTITY = re.compile(r"&#?\w+;")
 _PERCENT = re.compile(r"\d+(?=%%$)")  # a number before %% is text: German has a space between them
 
 
@@ -38,6 +40,30 @@ def parts_of(text: str, syntax: str, source: str | None = None) -> list[dict[str
         parts.append({"text": raw, "kind": kind, "id": numbers[raw].pop(0) if numbers.get(raw) else None})
         end = stop
     return [*parts, *_plain(text[end:])]
+
+
+def missing_parts(source: str, translation: str, syntax: str) -> list[str]:
+    """The placeholders and tags of a source that a translation lacks, in the order of the source.
+
+    The branches of an ICU message may differ: what occurs in one of them is there.
+
+    >>> missing_parts("Progress: %d%% of <b>{name}</b>", "Fortschritt: %% von <b>{name}</b>", "plain")
+    ['%d']
+    >>> missing_parts("{name} and {name}", "{name}", "plain")
+    ['{name}']
+    """
+    wanted, found = (Counter(_protected(text, syntax)) for text in (source, translation))
+    message = TextUnit.of(source, syntax).message
+    if message is not None and message.arguments:
+        return [part for part in wanted if part not in found]
+    return list((wanted - found).elements())
+
+
+def _protected(text: str, syntax: str) -> Iterator[str]:
+    """Yield placeholders and tags. An entity is a character, which another language may write in another way."""
+    for start, end, _ in _spans(text, syntax):
+        if not _ENTITY.fullmatch(text, start, end):
+            yield text[start:end]
 
 
 def _plain(text: str) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from mtloop import __version__
 from mtloop.core.errors import InputError
 from mtloop.data.formats.corpus import Pair, ReadRequest
 from mtloop.data.formats.readers import READERS
+from mtloop.service.documents.text_parts import missing_parts
 from mtloop.service.problems import ProblemError, invalid_request
 from mtloop.service.project_log.client_store import MEMORY_DOCUMENT
 from mtloop.service.project_log.correction_store import StoredCorrection
@@ -39,6 +40,7 @@ _OPTIONS = re.compile(
     r"(?:; (?:choose (?:one )?with|to use row numbers as ids, give:|give another)|, or name the columns:) --[^;]*"
 )
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_FILLED_IN = re.compile(r"[%{]|\$\{")
 REPLACEMENT = "\ufffd"
 _TSV_HEAD = "source\ttarget\tmt\tdocument\tformat\texternal_id\n"
 _COUNTER = re.compile(r"\d{1,6}")  # the number of a unit in its file: other files have the same numbers
@@ -47,10 +49,14 @@ _CELL_ENDS = str.maketrans("\t\n\r", "   ")
 
 @dataclass(frozen=True)
 class ImportedFile:
-    """The confirmations of a file, and the number of units that were skipped, by reason."""
+    """The confirmations of a file, and the number of units that were skipped, by reason.
+
+    `missing_placeholders` is the number of confirmations that lack a placeholder of their source.
+    """
 
     events: Sequence[Confirmed]
     skipped: dict[str, int]
+    missing_placeholders: int = 0
 
 
 @contextmanager
@@ -74,7 +80,14 @@ def read_corrections(path: Path, project: TranslationProject) -> ImportedFile:
     skipped = dict(request.skipped)
     if len(events) < len(pairs):
         skipped[NOT_STORABLE] = len(pairs) - len(events)
-    return ImportedFile(events, skipped)
+    return ImportedFile(events, skipped, sum(map(_lacks_placeholder, events)))
+
+
+def _lacks_placeholder(event: Confirmed) -> bool:
+    """Whether a translation lacks a placeholder of its source that a program fills in, such as %d or {name}."""
+    if event.refused or not _FILLED_IN.search(event.source):
+        return False
+    return any(map(_FILLED_IN.match, missing_parts(event.source, event.translation, event.syntax)))
 
 
 def _unit_ids(pairs: Sequence[Pair]) -> frozenset[str]:

@@ -72,6 +72,9 @@ class ImportAnswer(BaseModel):
     """What an import added. `job` names the range of its numbers; null if everything was known already.
 
     `known` pairs are in the log already, `refused` new ones are in it and are not learned, `skipped` are not in it.
+
+    `missing_placeholders` counts the pairs of the file whose translation lacks a placeholder of its source, such as %d
+    or {name}. They are taken all the same.
     """
 
     job: str | None
@@ -81,6 +84,7 @@ class ImportAnswer(BaseModel):
     known: int
     refused: int
     skipped: dict[str, int]
+    missing_placeholders: int
 
 
 class JobBody(BaseModel):

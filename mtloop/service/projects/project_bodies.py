@@ -211,12 +211,15 @@ class ConfirmAnswer(BaseModel):
 
     `waiting`: it waits for a review. An equal confirmation that was there before (`new` is false) is described as it is
     now. `rebuilding`: it is stored, and learned after an import or a rebuild; `learned` and `proof` are not known yet.
+
+    `missing` are placeholders and tags of the source that the translation lacks. It is taken all the same.
     """
 
     number: int
     new: bool
     refused: str | None
     waiting: bool
+    missing: list[str]
     learned: LearnedBody | None = None
     proof: ProofBody | None = None
     state: int

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from starlette.requests import Request
 
 from mtloop.core.errors import InputError
+from mtloop.service.documents.text_parts import missing_parts
 from mtloop.service.engines.engine_pool import unless_gone
 from mtloop.service.http import client_gone
 from mtloop.service.problems import (
@@ -141,11 +142,13 @@ async def confirm_translation(
     if appended is None:
         raise ProblemError(UNKNOWN_PROJECT)
     stored = appended.correction
+    missing = await asyncio.to_thread(missing_parts, event.source, event.translation, event.syntax)
     answer: dict[str, Any] = {
         "number": stored.number,
         "new": appended.is_new,
         "refused": explained(stored.refused, stored.rejected),
         "waiting": stored.state == "waiting",
+        "missing": missing,
         "state": stored.number,
     }
     if wait == "learned" and stored.counts:
@@ -226,6 +229,7 @@ async def add_file(here: Service, found: AuthorisedProject, read: ImportedFile) 
         "known": len(read.events) - len(new),
         "refused": sum(bool(event.refused) for event in new.values()),
         "skipped": read.skipped,
+        "missing_placeholders": read.missing_placeholders,
     }
 
 

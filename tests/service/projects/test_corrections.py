@@ -213,6 +213,7 @@ def test_an_imported_file_is_learned_in_the_background(ann: TestClient, project:
     response = imported(ann, project, table(pairs), TSV, format="tsv")
     assert response.status_code == 202, response.text
     answer = response.json()
+    assert answer.pop("missing_placeholders") == 0
     assert answer == {"job": "2-22", "first": 2, "last": 22, "new": 21, "known": 0, "refused": 1, "skipped": {}}
     assert response.headers["location"] == f"{project}/jobs/2-22"
     job = f"{project}/jobs/2-22"
@@ -228,6 +229,17 @@ def test_an_imported_file_is_learned_in_the_background(ann: TestClient, project:
     assert get(ann, f"{project}/jobs/2-900", 404)["type"] == "urn:mtloop:unknown-job"
     assert get(ann, f"{project}/jobs/9-2", 404)["type"] == "urn:mtloop:unknown-job"
     assert get(ann, f"{project}/jobs/a-b", 422)["type"] == "urn:mtloop:invalid-request"
+
+
+def test_lost_placeholders_are_named_and_counted(ann: TestClient, project: str) -> None:
+    """What a person confirmed counts all the same."""
+    body = {"source": "Progress: %d%% of <b>{name}</b> done", "translation": "Fortschritt von {name}"}
+    answer = post(ann, f"{project}/confirm", **body, wait="durable")
+    assert (answer["refused"], answer["missing"]) == (None, ["%d", "%%", "<b>", "</b>"])
+    pairs = [("Copy %s to {place}", "%s kopieren"), ("Read <b>README.md</b>", "Lesen"), ("Save %s", "%s speichern")]
+    icu = "{n, plural, one {# file in {place}} other {# files in {place}}}", "{n, plural, other {# in {place}}}"
+    answer = imported(ann, project, table([*pairs, icu]), TSV, format="tsv").json()
+    assert (answer["new"], answer["refused"], answer["missing_placeholders"]) == (4, 0, 1)
 
 
 def test_tmx_and_po_files_are_imported(ann: TestClient, project: str) -> None:
