@@ -14,7 +14,7 @@ from helpers.browser import chromium
 from helpers.served_projects import ServedProjects, serving_projects
 from helpers.serving import serving
 from helpers.workbench import SOURCES, Bench, api, confirmed, document_of, po_file, upload
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, FilePayload, Route, expect
 
 from mtloop.service.administration import Administration
 from mtloop.service.settings import Settings
@@ -384,3 +384,19 @@ def test_a_browser_that_keeps_nothing_works(browser: Browser, served: ServedProj
     assert bench.text() == "Datei %s öffnen."
     assert confirmed(served, "forbidden", document) == {0: "Schließen Sie das Fach."}
     bench.check_no_errors()
+
+
+def test_files_are_listed_where_a_browser_keeps_nothing(browser: Browser, served: ServedProjects) -> None:
+    """Several at once, and what was refused is told."""
+    served.create("unkept")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    bench.page.add_init_script(FORBIDDEN)
+    page = bench.open("/projects/unkept")
+    page.set_input_files("#file", [FilePayload(name=name, mimeType="", buffer=b"One.") for name in ("a.txt", "b.txt")])
+    expect(page.locator("tbody th a")).to_have_text(["b.txt", "a.txt"])
+    expect(page.locator("#said")).to_have_text("")
+    page.set_input_files("#file", [FilePayload(name=name, mimeType="", buffer=b"One.") for name in ("c.txt", "d.doc")])
+    expect(page.locator("tbody th a")).to_have_text(["c.txt", "b.txt", "a.txt"])
+    expect(page.locator("#said")).to_have_text(re.compile(r"^d\.doc was not added: "))
+    page.reload()
+    expect(page.locator("#said")).to_have_text("")

@@ -1,7 +1,6 @@
 // The list of projects and the page of one project: create, upload, delete, change the method and the members.
 const pageData = JSON.parse(document.getElementById("page-data").textContent);
 const say = (key, values) => filled(pageData.texts[key], values);
-const NOTICE = "mtloop-notice";
 const said = document.getElementById("said");
 const projectUrl = `/v1/projects/${encodeURIComponent(pageData.project ?? "")}`;
 
@@ -38,21 +37,15 @@ async function upload(files) {
   else tell(refused.join(" "), true);
 }
 
-// Loads the page again, and shows a message then. A browser that keeps nothing shows the message alone.
+// Loads the page again, and shows a message then. The entry of the history keeps it: that needs no storage.
 function showAnew(text) {
-  try {
-    sessionStorage.setItem(NOTICE, text);
-    location.reload();
-  } catch {
-    tell(text, true);
-  }
+  history.replaceState({ notice: text }, "");
+  location.reload();
 }
 
 function showNotice() {
-  try {
-    tell(sessionStorage.getItem(NOTICE) ?? "", true);
-    sessionStorage.removeItem(NOTICE);
-  } catch { /* it keeps nothing */ }
+  tell(history.state?.notice ?? "", true);
+  history.replaceState(null, "");
 }
 
 async function sendFile(path, file) {
