@@ -13,7 +13,7 @@ from helpers.browser import chromium
 from helpers.overflow import PHONE_WIDTH, overflowing
 from helpers.served_projects import ServedProjects, serving_projects
 from helpers.workbench import SOURCES, Bench, api, document_of, po_file, upload
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from mtloop.service.administration import Administration
 from mtloop.service.settings import Settings
@@ -312,6 +312,81 @@ def test_suggestions_that_change_out_of_sight_are_found(browser: Browser, served
     expect(bench.row(1).locator(".state")).to_have_text("suggestion changed")
     expect(page.locator("#empty")).to_be_hidden()
     bench.check_no_errors()
+
+
+def test_a_rebuild_is_asked_for_once_at_a_time(browser: Browser, served: ServedProjects) -> None:
+    """After it, only the nearest segments out of sight are asked for again. The clock stands between the steps."""
+    document = document_of(served, "rebuilt", MANY)
+    bench = Bench.sign_in(browser, served.url, served.key, viewport={"width": 1280, "height": 12_000})
+    page = bench.page
+    page.clock.install()
+    bench.open_document("rebuilt", document)
+    expect(page.locator("#rows .state", has_text="suggestion")).to_have_count(len(MANY))
+    bench.row(len(MANY)).locator(".source").click()
+    bench.wait_for_active(len(MANY))
+    page.select_option("#filter", label="Suggestion changed")
+    expect(page.locator("#empty")).to_be_visible()
+    page.clock.pause_at("2100-01-01")
+    asked, is_rebuilding = list[list[int]](), [True]
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json["units"])
+        given = route.fetch()
+        route.fulfill(response=given, json=given.json() | {"rebuilding": is_rebuilding[0]})
+
+    page.route(re.compile("/suggestions$"), answer)
+    page.evaluate("suggestions.renew()")
+    for count in range(1, 4):
+        wait_for_suggestions(page)
+        assert len(asked) == count
+        page.clock.run_for(1_500)
+    wait_for_suggestions(page)
+    asked.clear()
+    is_rebuilding[0] = False
+    page.clock.run_for(1_500)
+    wait_for_suggestions(page)
+    assert sorted(index for batch in asked for index in batch) == list(range(len(MANY) - 50, len(MANY)))
+    page.clock.run_for(10_000)
+    wait_for_suggestions(page)
+    assert len(asked) == 10
+    bench.check_no_errors()
+
+
+def test_a_service_that_refuses_suggestions_is_asked_after_a_pause(browser: Browser, served: ServedProjects) -> None:
+    """Here five texts are too long together, and one alone is not answered. However often the page wants to ask."""
+    document = document_of(served, "refusing")
+    bench = Bench.sign_in(browser, served.url, served.key)
+    page = bench.page
+    page.clock.install()
+    bench.open_document("refusing", document)
+    expect(page.locator("#rows .state", has_text="suggestion")).to_have_count(len(SOURCES))
+    page.select_option("#filter", label="Suggestion changed")
+    expect(page.locator("#empty")).to_be_visible()
+    page.clock.pause_at("2100-01-01")
+    asked = list[int]()
+
+    def refuse(route: Route) -> None:
+        asked.append(len(route.request.post_data_json["units"]))
+        route.fulfill(status=413 if asked[-1] > 1 else 503, body="{}")
+
+    page.route(re.compile("/suggestions$"), refuse)
+    page.evaluate("suggestions.renew()")
+    wait_for_suggestions(page)
+    page.evaluate("suggestions.ask()")
+    wait_for_suggestions(page)
+    assert asked == [5, 1] * 2
+    page.clock.run_for(4_000)
+    wait_for_suggestions(page)
+    assert asked == [5, 1] * 3
+
+
+def wait_for_suggestions(page: Page) -> None:
+    """Until nothing is asked for."""
+    for _ in range(200):
+        page.wait_for_timeout(100)
+        if not page.evaluate("suggestions.running"):
+            return
+    raise AssertionError("the page asks without pause")
 
 
 def test_a_hidden_tab_takes_no_time(browser: Browser, served: ServedProjects) -> None:

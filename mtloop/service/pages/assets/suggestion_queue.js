@@ -1,19 +1,29 @@
 // Suggestions of the engine: first for the active segment, then for open segments in view, a few at a time.
 const AT_ONCE = 5;
+const MOST_UNSEEN = 50; // as many are asked for again out of sight, after each lesson
 const REBUILDING_MS = 1500;
+const FAILED_MS = 4000;
 
 const suggestions = {
   inView: new Set(),
   era: 0, // counts what was learned; a suggestion of an earlier era is asked for again
   running: false,
+  rebuilding: false, // an answer of this era came before the service had learned everything
+  renewal: 0, // the timer
+  retry: 0, // the timer
+  place: 0, // the segment that was active last
 
+  // During a rebuild an old suggestion is as good as what the service would answer.
   wants(index) {
     const unit = units.get(index);
-    return unit && unit.state === "open" && unit.era !== this.era;
+    return unit && unit.state === "open" && unit.era !== this.era && !(this.rebuilding && unit.suggestion);
   },
 
   // Something was learned or undone.
   renew() {
+    clearTimeout(this.renewal);
+    this.renewal = 0;
+    this.rebuilding = false;
     this.era += 1;
     this.ask();
   },
@@ -28,19 +38,27 @@ const suggestions = {
     } finally {
       this.running = false;
     }
+    if (this.rebuilding) this.renewal ||= setTimeout(() => this.renew(), REBUILDING_MS);
+  },
+
+  askLater() {
+    this.retry ||= setTimeout(() => { this.retry = 0; this.ask(); }, FAILED_MS);
   },
 
   batch() {
     const active = units.get(editor.index);
+    if (active) this.place = editor.index;
     if (active && active.state !== "locked" && active.era !== this.era) return [editor.index];
     const open = [...this.inView].sort((one, other) => one - other).filter((index) => this.wants(index));
     return (open.length ? open : this.seen()).slice(0, AT_ONCE);
   },
 
-  // Segments out of sight whose suggestion may have changed, while those that changed are to be shown.
+  // Segments out of sight whose suggestion may have changed, while those that changed are to be shown: the nearest ones.
   seen() {
-    if (list.filter !== MARKED) return [];
-    return [...units.values()].filter((unit) => unit.suggestion && this.wants(unit.index)).map((unit) => unit.index);
+    if (list.filter !== MARKED || this.rebuilding) return [];
+    const known = [...units.values()].filter((unit) => unit.suggestion && unit.state === "open").map((unit) => unit.index);
+    known.sort((one, other) => Math.abs(one - this.place) - Math.abs(other - this.place));
+    return known.slice(0, MOST_UNSEEN).filter((index) => this.wants(index));
   },
 
   async fetch(batch) {
@@ -48,21 +66,24 @@ const suggestions = {
     const answer = await request("POST", `${documentUrl}/suggestions`, { units: batch });
     if (answer.status === 413 || answer.status === 422) return this.fetchEach(batch, era);
     if (answer.status !== 200) {
-      setTimeout(() => this.ask(), 4000);
+      this.askLater();
       return answer.status === 0 || answer.status >= 500 ? false : succeeded(answer);
     }
     for (const index of batch) if (units.has(index)) units.get(index).era = era;
     let changed = 0;
     for (const one of answer.body.suggestions) changed += Number(keepSuggestion(one));
     if (changed) tell(say("changed_now", { count: changed }));
-    if (answer.body.rebuilding) setTimeout(() => this.renew(), REBUILDING_MS);
+    if (answer.body.rebuilding) this.rebuilding = true;
     return true;
   },
 
   // The texts of a batch are too long together: each is asked for alone, and one that is too long gets no suggestion.
   async fetchEach(batch, era) {
-    if (batch.length > 1) for (const index of batch) await this.fetch([index]);
-    else if (units.has(batch[0])) units.get(batch[0]).era = era;
+    if (batch.length === 1) {
+      if (units.has(batch[0])) units.get(batch[0]).era = era;
+      return true;
+    }
+    for (const index of batch) if (!(await this.fetch([index]))) return false;
     return true;
   },
 };
