@@ -17,7 +17,7 @@ from mtloop.service.audit.models import Actor
 from mtloop.service.http import read_raw
 from mtloop.service.pages.rendering import KINDS, asset, asset_url, fragment, page
 from mtloop.service.pages.run_charts import run_charts
-from mtloop.service.pages.service_pages import missing_page, runs_page, sign_in_page
+from mtloop.service.pages.service_pages import missing_page, runs_page, sign_in_page, tasks_page
 from mtloop.service.pages.task_words import pass_rule, reward_meaning
 from mtloop.service.problems import EXPIRED_KEY, NOT_FOUND, ProblemError
 from mtloop.service.state import Service, service
@@ -43,7 +43,7 @@ async def show_tasks(request: Request) -> Response:
     here = service(request)
     who = await _signed_in(here, request)
     tasks = await here.storage.tasks.task_list(await _task_after(here, request), ROWS + 1)
-    return page("tasks.html", who, tasks=tasks[:ROWS], following=_following([task.name for task in tasks]))
+    return tasks_page(request, who, tasks=tasks[:ROWS], following=_following([task.name for task in tasks]))
 
 
 @router.get("/tasks/{task}")
@@ -85,7 +85,7 @@ async def sign_in(request: Request) -> Response:
     token = new_token()
     await here.storage.accounts.add_session(hash_key(token), hash_key(key), time.time() + SESSION_HOURS * 3600)
     here.metering.remember(hash_key(token), known.id)  # the next request has it, maybe from an address above its limit
-    response = RedirectResponse("/organiser" if known.organiser else "/runs", 303)
+    response = RedirectResponse(await _first_page(here, known), 303)
     response.set_cookie(
         COOKIE, token, max_age=SESSION_HOURS * 3600, httponly=True, samesite="strict", secure=here.settings.secure
     )
@@ -168,6 +168,13 @@ async def show_asset(version: str, name: str) -> Response:
         raise ProblemError(NOT_FOUND)
     headers = {"cache-control": "public, max-age=31536000, immutable"}
     return Response(content, headers=headers, media_type=KINDS["." + name.rpartition(".")[2]])
+
+
+async def _first_page(here: Service, who: Participant) -> str:
+    """Where somebody goes on after signing in."""
+    if who.organiser:
+        return "/organiser"
+    return "/projects" if await here.storage.projects.list_for(who.id, "", 1) else "/runs"
 
 
 async def _signed_in(here: Service, request: Request) -> Participant | None:

@@ -1,4 +1,4 @@
-"""Pages that everybody meets, in the language of the reader: signing in, a missing page, and what went wrong."""
+"""Pages that everybody meets, in the language of the reader: the tasks, signing in, and what went wrong."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ TRANSLATED = ("de",)  # languages of the texts of problems beside English
 def sign_in_page(request: Request, who: Participant | None, refusal: str = "") -> Response:
     """The form for a key. `refusal` is the text that says why a key was refused."""
     return _page(request, "login.html", who, 401 if refusal else 200, refusal=refusal)
+
+
+def tasks_page(request: Request, who: Participant | None, **content: Any) -> Response:
+    """The start page: the shared tasks."""
+    return _page(request, "tasks.html", who, 200, **content)
 
 
 def runs_page(request: Request, who: Participant, **content: Any) -> Response:

@@ -11,10 +11,14 @@ from sqlalchemy.exc import OperationalError
 
 from mtloop.service import problems
 from mtloop.service.accounts.keys import hash_key
+from mtloop.service.audit.models import Actor
 from mtloop.service.http import prefers_html
 from mtloop.service.pages.page_texts import messages
 from mtloop.service.pages.service_pages import problem_texts
 from mtloop.service.problems import NO_MORE_PASSES
+from mtloop.service.project_log.event_log import Configured
+from mtloop.service.project_log.models import Role
+from mtloop.service.storage import Storage
 from mtloop.service.tasks.store import TaskStore
 
 GERMAN = {"accept-language": "de-AT,de;q=0.9,en;q=0.5"}
@@ -51,6 +55,36 @@ def test_signing_in_speaks_german(lite: TaskServer) -> None:
             refused = client.post("/login", data={"key": key})
             assert refused.status_code == 401
             assert words in refused.text
+
+
+def test_the_start_page_speaks_german(lite: TaskServer) -> None:
+    with lite.serve() as client:
+        empty = client.get("/", headers=GERMAN).text
+        lite.task("tiny", "training")
+        listed = client.get("/", headers=GERMAN).text
+    for page, words in ((empty, "Es gibt noch keine Aufgaben."), (listed, "Ergebnisse verborgen")):
+        assert '<html lang="de">' in page
+        assert words in page
+        assert english_words(page.replace("mtloop task create", "")) == set()
+
+
+def test_who_has_a_project_finds_it_after_signing_in(lite: TaskServer) -> None:
+    key, organiser = lite.participant("me"), lite.participant("committee", True)
+    with lite.serve() as client:
+        assert sign_in(client, key) == "/runs"
+        assert sign_in(client, organiser) == "/organiser"
+        lite.with_storage(create_project)
+        assert sign_in(client, key) == "/projects"
+
+
+async def create_project(storage: Storage) -> None:
+    project = await storage.projects.create("manual", ("en", "de"), Configured("none", "memory"))
+    await storage.projects.set_member(project, "me", Role.TRANSLATE, Actor("test", "cli"))
+
+
+def sign_in(client: Any, key: str) -> str:
+    """Where the service sends somebody who signs in."""
+    return str(client.post("/login", data={"key": key}, follow_redirects=False).headers["location"])
 
 
 def english_words(html: str) -> set[str]:
