@@ -1,4 +1,4 @@
-"""The focus of the workbench in a real browser: a click on the source does not lose what is typed then."""
+"""The keyboard of the workbench in a real browser: the list of keys, and no click on the source loses what is typed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from helpers.workbench import Bench, document_of
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.slow
+GAPS = """rows => rows.map((row) => {
+  const [keys, text] = [...row.children];
+  return text.getBoundingClientRect().x - keys.lastElementChild.getBoundingClientRect().right;
+})"""  # between the keys of each row and their text
+MIN_GAP = 12  # pixels
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +72,19 @@ def test_a_word_of_the_source_is_selected_and_typing_goes_on(browser: Browser, s
     expect(page.locator("#term-target")).to_have_value("Lade")
     assert bench.text() == "Fach auf"
     bench.check_no_errors()
+
+
+@pytest.mark.parametrize(("locale", "control"), [("en", "Ctrl"), ("de", "Strg")])
+def test_keys_are_listed_beside_their_texts(
+    browser: Browser, served: ServedProjects, locale: str, control: str
+) -> None:
+    document = document_of(served, f"keys-{locale}", ["Tray."])
+    bench = Bench.sign_in(browser, served.url, served.key, locale=locale)
+    page = bench.open_document(f"keys-{locale}", document)
+    page.keyboard.press("F1")
+    expect(page.locator("#keys")).to_be_visible()
+    keys = [text.split() for text in page.locator("#keys dt").all_inner_texts()]
+    assert [control, "Z"] in keys
+    assert ["Esc"] in keys
+    gaps = page.locator("#keys dl > div").evaluate_all(GAPS)
+    assert min(gaps) >= MIN_GAP
