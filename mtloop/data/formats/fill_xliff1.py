@@ -17,6 +17,7 @@ A target is marked for review where the file keeps its states:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -74,6 +75,10 @@ class Xliff1Segment:
     source: XmlElement | None
     target: XmlElement | None
     definition: XmlElement | None = None
+
+    def place(self) -> int:
+        """Where its source begins; the segments of a unit are in this order."""
+        return 0 if self.source is None else self.source.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +192,11 @@ class TransUnit:
 
     def _segmented_text(self, start: int, end: int, fillings: Mapping[int, Filling]) -> bytes:
         """Return a part of `<seg-source>` with the targets in place of the sources."""
+        first, last = (bisect_left(self.segments, place, key=Xliff1Segment.place) for place in (start, end))
         edits = [
-            self.document.set_inner(segment.source, fillings[index].text if index in fillings else _kept(unit))
-            for index, (segment, unit) in enumerate(zip(self.segments, self.units, strict=True))
-            if segment.source is not None and start <= segment.source.start < end
+            self.document.set_inner(source, fillings[index].text if index in fillings else _kept(self.units[index]))
+            for index in range(first, last)
+            if (source := self.segments[index].source) is not None
         ]
         moved = [Edit(edit.start - start, edit.end - start, edit.new) for edit in edits]
         return splice(self.document.utf8[start:end], moved)
@@ -214,12 +220,11 @@ def _trans_unit(document: XmlDocument, style: Xliff1Style, element: XmlElement, 
     placed = {mid for one in missing or () for mid in one.mids}
     lost = {one.mid for one in segments if missing is not None and one.target is None} - placed
     units = [_file_unit(document, style, element, segment, is_locked) for segment in segments]
-    unplaced = [
-        unit
-        for unit, one in zip(units, segments, strict=True)
-        if one.mid in lost and unit.state is not UnitState.LOCKED
-    ]
-    units = [replace(unit, state=UnitState.LOCKED) if unit in unplaced else unit for unit in units]
+    pairs = zip(units, segments, strict=True)
+    unplaced = {
+        index for index, (unit, one) in enumerate(pairs) if one.mid in lost and unit.state is not UnitState.LOCKED
+    }
+    units = [replace(unit, state=UnitState.LOCKED) if index in unplaced else unit for index, unit in enumerate(units)]
     anchor, missing = segmented or source, missing or []
     return TransUnit(document, style, element, anchor, target, languages, segments, units, missing, len(unplaced))
 

@@ -6,7 +6,7 @@ a tag, is copied with a missing segment, unless the target has it already.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -131,14 +131,15 @@ class _Texts:
     def _gap_end(self, mark: XmlElement) -> tuple[int, bool]:
         """Where the next segment of the target begins, or else the element around the mark ends; and which of both."""
         assert mark.parent is not None
-        later = (child.start for child in mark.parent.children if child.start >= mark.end and child in self._in_target)
-        end = next(later, None)
-        return (mark.parent.inner_end, False) if end is None else (end, True)
+        beside = self._in_target[mark.parent]
+        number = bisect_left(beside, mark.end, key=lambda one: one.start)
+        return (beside[number].start, True) if number < len(beside) else (mark.parent.inner_end, False)
 
     def _gap_start(self, mark: XmlElement) -> tuple[int, bool]:
         assert mark.parent is not None
-        earlier = [child.end for child in mark.parent.children if child.end <= mark.start and child in self._in_target]
-        return (earlier[-1], True) if earlier else (mark.parent.inner_start, False)
+        beside = self._in_target[mark.parent]
+        number = bisect_right(beside, mark.start, key=lambda one: one.end)
+        return (beside[number - 1].end, True) if number else (mark.parent.inner_start, False)
 
     @cached_property
     def _mids(self) -> Mapping[XmlElement, list[str]]:
@@ -154,10 +155,12 @@ class _Texts:
         return frozenset(self.sources.values())
 
     @cached_property
-    def _in_target(self) -> frozenset[XmlElement]:
-        """The elements of the target that are segments or have some."""
+    def _in_target(self) -> Mapping[XmlElement, Sequence[XmlElement]]:
+        """The elements of the target that are segments or have some, by the element that they stand in, in order."""
         marks = (element for element in self.target.iter() if is_segment(element))
-        return frozenset(node for mark in marks for node in _up_to(mark, self.target))
+        nodes = {node for mark in marks for node in _up_to(mark, self.target)}
+        parents = {node.parent for node in nodes if node.parent is not None}
+        return {parent: [child for child in parent.children if child in nodes] for parent in parents}
 
     @cached_property
     def _used(self) -> frozenset[_Tag]:

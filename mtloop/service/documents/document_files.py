@@ -38,6 +38,7 @@ MAX_OPENINGS = 2  # others that are opened at the same time
 TEXT = ".txt"  # takes a template, and does without: then its lines are the source texts
 SUFFIXES = tuple(suffix for suffix in FILES if suffix == TEXT or suffix not in TEMPLATE_FORMATS)
 _XLIFF_MARKS = ((b"<trans-unit ", b"<segment>", b"<segment "), ())
+_SEGMENT_MARKS = (b'mtype="seg"', b"mtype='seg'")
 _UNIT_MARKS: Mapping[str, tuple[Sequence[bytes], Sequence[bytes]]] = {  # what begins a unit, what makes it obsolete
     **dict.fromkeys((".xlf", ".xliff", ".sdlxliff", ".mqxliff"), _XLIFF_MARKS),
     ".po": ((b"\nmsgid ",), ()),
@@ -89,13 +90,19 @@ def _least_units(path: Path) -> int:
     content = path.read_bytes()
     if path.suffix in _UNIT_MARKS:
         marks, obsolete = _UNIT_MARKS[path.suffix]
-        return sum(map(content.count, marks)) - sum(map(content.count, obsolete)) - HEAD
+        return sum(map(content.count, marks)) + _more_segments(content) - sum(map(content.count, obsolete)) - HEAD
     if path.suffix == ".csv" and b'"' in content:
         return 0  # a quoted cell may have several lines
     lines = content.translate(None, b" \t\r")
     while b"\n\n" in lines:
         lines = lines.replace(b"\n\n", b"\n")
     return lines.count(b"\n") - HEAD
+
+
+def _more_segments(content: bytes) -> int:
+    """How many segments the units of XLIFF 1.2 have beyond the first. Their targets have the same ones, not counted."""
+    sources = (part.partition(b"</seg-source>")[0] for part in content.split(b"<seg-source")[1:])
+    return sum(max(sum(map(source.count, _SEGMENT_MARKS)) - 1, 0) for source in sources)
 
 
 def _open(path: Path, project: TranslationProject) -> BilingualFile:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 import pytest
 from helpers.file_samples import xliff1
@@ -163,3 +167,39 @@ def test_what_the_target_has_stays(
     assert all(character in rest for character in marks(target))  # in this order, with more between them
     tags = re.findall(r"<(?:x|ph|g) [^>]*>", inner)
     assert len(set(tags)) == len(tags)  # none twice
+
+
+def opcodes(work: Callable[[], object]) -> int:
+    """How many instructions of Python this takes; a time would depend on the machine."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("target", [lambda n: "" if n % 2 else f"[{n}|a]", lambda n: "" if n else "[9999|a]"])
+def test_twice_as_many_segments_take_twice_as_long(target: Callable[[int], str], write) -> None:
+    def fill(count: int) -> int:
+        source = " ".join(f"[{n}|A]" for n in range(count))
+        path = write("a.xlf", unit(source, " ".join(map(target, range(count)))))
+
+        def work() -> None:
+            file = open_file(path)
+            missing = [n for n, one in enumerate(file.units) if one.state is UnitState.UNTRANSLATED]
+            file.filled({n: Filling("new", approved=True) for n in missing})
+
+        return opcodes(work)
+
+    fill(100)  # what is imported or made once
+    assert fill(600) < 2.2 * fill(300)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from helpers.document_calls import DocumentServer, WorkedDocument
-from helpers.file_samples import po
+from helpers.file_samples import po, xliff1
 
 from mtloop.service.documents import document_files, document_routes
 from mtloop.service.documents.document_files import MAX_UNITS
@@ -291,6 +291,11 @@ def test_a_file_is_read_outside_the_event_loop(lite_documents: DocumentServer, m
 
 
 MANY = MAX_UNITS + 10
+SEGMENT = '<mrk mtype="seg" mid="1">a</mrk>'
+SEGMENTS = SEGMENT + SEGMENT.replace("1", "2")
+SEGMENTED = (
+    f'<trans-unit id="1"><source>a</source><seg-source>{SEGMENTS}</seg-source><target>{SEGMENTS}</target></trans-unit>'
+)
 TU = "<tu><tuv xml:lang='en'><seg>a</seg></tuv></tu>"
 
 
@@ -302,6 +307,7 @@ TU = "<tu><tuv xml:lang='en'><seg>a</seg></tuv></tu>"
         ("a.ts", TS.replace("<message>", "<message>" * MANY)),
         ("a.tmx", TMX.replace("<tu>", TU * MANY + "<tu>", 1)),
         ("a.xlf", XLIFF1.replace("<trans-unit ", "<trans-unit " * MANY)),
+        ("a.sdlxliff", XLIFF1.replace("<target", f"<seg-source>{SEGMENT * MANY}</seg-source><target", 1)),
         ("a.mqxliff", XLIFF2.replace("<segment>", "<segment>" * MANY)),
         ("a.txt", "\n\na\r\n" * MANY),
         ("a.tsv", "source\ttarget\n" + "a\t\n" * MANY),
@@ -325,6 +331,7 @@ def test_too_many_units_are_refused_before_the_file_is_parsed(
             TS.replace("</context>", '<message><source>a</source><translation type="vanished"/></message></context>'),
         ),
         ("a.xlf", XLIFF2),
+        ("a.sdlxliff", xliff1(SEGMENTED).decode()),
         ("a.txt", "\n\n\n" + TEXT + "\n\n \n"),
         ("a.tsv", TSV + "\t\t\n \t\t\n"),
         ("a.csv", 'source,target\n"a\n\nb\nc\nd",\nb,\n'),
