@@ -15,6 +15,7 @@ import click
 
 from mtloop.cli._options import PATH, check_learning, engine_choice, file_options
 from mtloop.cli._project import project_options, with_project
+from mtloop.cli._typed_ahead import discard_typed, without_echo
 from mtloop.core.errors import InputError
 from mtloop.core.extras import need_extras
 from mtloop.core.plural import pluralise
@@ -113,7 +114,7 @@ def command(context: click.Context, /, file: Path, **options: Any) -> None:
     check_learning(context, **options)
     check_terminal(file, options["template"])
     options = with_project(context, **options)
-    with open_session(file, **options) as session:
+    with without_echo(), open_session(file, **options) as session:
         start(session)
         if session.left or session.steps:
             go_through(session)
@@ -342,10 +343,10 @@ class LineEditor:
         self._prompt = self._make_prompt()
 
     def read(self, text: str) -> Reply:
-        """Let the user edit a text, until a key ends it."""
+        """Let the user edit a text, until a key ends it. Keys that were pressed before it was shown do nothing."""
         self._pressed = 0
         try:
-            reply = self._prompt.prompt(PROMPT, default=text)
+            reply = self._prompt.prompt(PROMPT, default=text, pre_run=self._discard_typed)
         except (EOFError, KeyboardInterrupt):  # the terminal was closed, or Ctrl-D in an empty line
             return Reply(Action.LEAVE, self._prompt.default_buffer.text)
         return Reply(reply.action, reply.text, self._pressed)
@@ -372,6 +373,12 @@ class LineEditor:
     def _count(self, sender: object) -> None:
         self._pressed += 1
 
+    def _discard_typed(self) -> None:
+        from prompt_toolkit.input.typeahead import clear_typeahead
+
+        clear_typeahead(self._prompt.app.input)
+        discard_typed()
+
     def _bindings(self) -> KeyBindings:
         from prompt_toolkit.key_binding import KeyBindings
 
@@ -386,13 +393,17 @@ class LineEditor:
     def _complete(self, event: KeyPressEvent) -> None:
         prefix = event.current_buffer.document.text_before_cursor
         text = self.session.complete(prefix)
+        _discard_keys(event)
         if text == prefix:  # the text after the cursor would be lost
             _print_above(NO_COMPLETION)
         else:
             self._replace(event, text, len(prefix))
 
     def _other(self, event: KeyPressEvent) -> None:
+        is_new = not self.session.has_proposal
         text = self.other(event.current_buffer.text)
+        if is_new:
+            _discard_keys(event)
         self._replace(event, text, len(text))
 
     def _replace(self, event: KeyPressEvent, text: str, cursor: int) -> None:
@@ -415,6 +426,13 @@ def _ends_with(action: Action) -> Callable[[KeyPressEvent], None]:
         event.app.exit(result=Reply(action, event.current_buffer.text))
 
     return end
+
+
+def _discard_keys(event: KeyPressEvent) -> None:
+    """Throw away the keys that were pressed while the engine was busy with a key: the result was not shown yet."""
+    if not event.app.renderer.waiting_for_cpr:  # else the answer of the terminal may be among them
+        event.key_processor.empty_queue()
+        discard_typed()
 
 
 def _print_above(text: str) -> None:

@@ -178,6 +178,11 @@ class WorkSession:
         return replace(proposal, text=fit_formats(self.unit.source, proposal.text, self.unit.context.get("flags", ())))
 
     @property
+    def has_proposal(self) -> bool:
+        """Whether the engine has translated the present unit already, so that the suggestion is there at once."""
+        return "proposal" in self.__dict__
+
+    @property
     def text(self) -> str:
         """The text to edit: what was typed before, else the translation of a finished unit, else the suggestion."""
         if self.position in self.drafts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -256,6 +257,7 @@ def test_a_text_without_a_completion_keeps_what_stands_after_the_cursor(
         terminal.wait_for(READY)
         terminal.replace("die Datei")
         terminal.type("ctrl-a", "Auf", "tab")  # this one has a completion, in place of what follows
+        terminal.wait_for("weiter")
         terminal.type("enter")
         terminal.wait_for("every unit is translated")
         assert targets(path)[1] == "Auf und so weiter"
@@ -274,6 +276,7 @@ def test_typed_commands_a_draft_and_completion(path: Path) -> None:
         terminal.replace("Also: ")
         terminal.wait_for("Also:")
         terminal.type("tab")
+        terminal.wait_for("the Open 1")
         terminal.type("pgdn")
         terminal.wait_for("[3/6]")
         terminal.wait_for(READY)
@@ -296,6 +299,66 @@ def test_typed_commands_a_draft_and_completion(path: Path) -> None:
         terminal.type("ctrl-c")
         terminal.wait_for_end()
     assert targets(path)[1].startswith("Also: the Open 1")
+
+
+def slow(path: Path, start: str) -> None:
+    """Let a method of the engine take a second, and say when it begins."""
+    pause = "        import time\n        print('busy', flush=True)\n        time.sleep(1)\n"
+    path.with_name("engine.py").write_text(ENGINE.replace(start, start + pause))
+
+
+def test_keys_that_are_pressed_while_the_engine_loads_confirm_nothing(path: Path) -> None:
+    slow(path, "    def __init__(self):\n")
+    with work(path) as terminal:
+        terminal.wait_for("busy")
+        terminal.type("enter", "zzz", "enter", "zz")
+        shown = terminal.wait_for("[2/6]") + terminal.wait_for(READY)
+        assert "zz" not in shown
+        terminal.type("f1")
+        assert "[3/6]" not in terminal.wait_for("take back the last confirmation")
+        terminal.wait_for(READY)
+        terminal.type("enter")  # one that is pressed in the line counts
+        terminal.wait_for("[3/6]")
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        terminal.wait_for_end()
+    assert targets(path)[1].startswith("file. the Open 1")
+    assert steps(path) == 1
+
+
+def test_keys_that_are_pressed_while_the_engine_learns_confirm_nothing(path: Path) -> None:
+    slow(path, "    def learn(self, proposal, feedback):\n")
+    with work(path, "--no-learn") as terminal:
+        terminal.wait_for("[2/6]")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        terminal.wait_for("busy")
+        terminal.type("enter", "enter")
+        terminal.wait_for("[3/6]")
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        assert "1 translation confirmed" in terminal.wait_for_end()
+    assert steps(path) == 1
+
+
+def test_keys_that_are_pressed_during_a_completion_confirm_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def complete(learner: WorkLearner, proposal: Proposal, prefix: str) -> str:
+        time.sleep(1)
+        return f"{prefix} und so weiter"
+
+    monkeypatch.setattr(WorkLearner, "complete", complete)  # before the fork of the terminal
+    with work(path) as terminal:
+        terminal.wait_for("[2/6]")
+        terminal.wait_for(READY)
+        terminal.replace("Öffnen")
+        terminal.wait_for("Öffnen")
+        terminal.type("tab", "enter")
+        time.sleep(0.3)
+        terminal.type("enter")
+        terminal.wait_for("weiter")
+        terminal.type("ctrl-c")
+        assert "0 translations confirmed" in terminal.wait_for_end()
+    assert not targets(path)[1]
 
 
 def test_without_a_terminal_one_line_says_what_to_do(path: Path, mtloop: Callable[..., CommandResult]) -> None:
