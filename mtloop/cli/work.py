@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from bisect import bisect_left
@@ -88,6 +89,7 @@ KEYS = {
 _TYPED = [action for action in Action if action not in (Action.CONFIRM, Action.COMPLETE)]
 COMMANDS: dict[str, Action] = {f"/{action}": action for action in _TYPED}
 COMMANDS |= {"?": Action.HELP, "/quit": Action.LEAVE}
+COMMAND = re.compile(r"/[A-Za-z]+")
 
 
 @click.command(epilog=EPILOG)
@@ -221,7 +223,7 @@ class WorkScreen:
     def __init__(self, session: WorkSession) -> None:
         self.session = session
         self.editor = LineEditor(session)
-        self._accepted: tuple[int, str] | None = None  # a text that failed a check, and was shown with it
+        self._accepted: tuple[int, str] | None = None  # a text that was not confirmed at once, and a line said why
         self._keys: dict[int, int] = {}  # that were pressed, by unit
 
     def run(self) -> None:
@@ -264,7 +266,7 @@ class WorkScreen:
         if not session.left and text == session.file.text(before):
             session.leave_draft(text)
             return False
-        if self.is_refused(text):
+        if self.is_unknown_command(text) or self.is_refused(text):
             return True
         try:
             correction = session.confirm(text, self._keys.get(before, 0))
@@ -283,6 +285,18 @@ class WorkScreen:
         elif session.position <= before:
             click.echo(f"\n  from the beginning: {pluralise(session.left, 'unit')} left")
         self.show_unit()
+        return True
+
+    def is_unknown_command(self, text: str) -> bool:
+        """Say that a text looks like a command and is none. Typed again, it is a translation."""
+        typed, session = text.strip(), self.session
+        if not COMMAND.fullmatch(typed) or self._accepted == (session.position, typed):
+            return False
+        if any(known.lstrip().startswith("/") for known in (session.unit.source, *session.alternatives)):
+            return False
+        click.echo(f"  no such command: {typed}; known: {', '.join(COMMANDS)}")
+        click.echo("  if it is the translation, type it again")
+        self._accepted = session.position, typed
         return True
 
     def is_refused(self, text: str) -> bool:
@@ -458,7 +472,7 @@ def help_text() -> str:
     commands = {action: name for name, action in reversed(COMMANDS.items())}
     rows = [f"  {key.shown:<10}{commands.get(action, ''):<9}{key.help}" for action, key in KEYS.items()]
     rows.append(f"  {'Alt-Enter':<19}begin a new line in the text")
-    return "\n".join(["", *rows, "  A command is typed in place of the translation.", ""])
+    return "\n".join(["", *rows, "  Clear the line (Ctrl-U) to type a command in it.", ""])
 
 
 def why(session: WorkSession) -> str:

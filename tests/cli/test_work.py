@@ -301,6 +301,34 @@ def test_typed_commands_a_draft_and_completion(path: Path) -> None:
     assert targets(path)[1].startswith("Also: the Open 1")
 
 
+def test_a_mistyped_command_is_no_translation(path: Path) -> None:
+    path.write_text(po(("per month", ""), ("/dev is full", ""), ("Open it.", "")), encoding="utf-8")
+    with work(path) as terminal:
+        terminal.wait_for("[1/3]")
+        terminal.wait_for(READY)
+        terminal.replace("/udno")
+        terminal.type("enter")
+        terminal.wait_for("no such command: /udno; known: /skip, /back, /next, /undo, ")
+        terminal.wait_for("month per")  # the line is as before
+        terminal.wait_for(READY)
+        terminal.replace("/Monat")
+        terminal.type("enter")
+        terminal.wait_for("if it is the translation, type it again")
+        terminal.wait_for(READY)
+        assert steps(path) == 0
+        terminal.replace("/Monat")
+        terminal.type("enter")
+        terminal.wait_for("[2/3]")
+        terminal.wait_for(READY)
+        terminal.replace("/voll")  # its source begins with a slash
+        terminal.type("enter")
+        terminal.wait_for("[3/3]")
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        terminal.wait_for_end()
+    assert targets(path) == ["/Monat", "/voll", ""]
+
+
 def slow(path: Path, start: str) -> None:
     """Let a method of the engine take a second, and say when it begins."""
     pause = "        import time\n        print('busy', flush=True)\n        time.sleep(1)\n"
