@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import TypeAlias
+from unicodedata import category
 
 from mtloop.data.formats.xml_splice import XmlDocument, XmlElement
 
+_SPACE = " \t\r\n"
 _Tag: TypeAlias = tuple[str, str]  # the name of an element and its id
 
 
@@ -94,14 +96,16 @@ class _Texts:
     ) -> tuple[int, bytes, bytes] | None:
         if left and (mark := self._counterpart(left, parent, -1)):
             end, following = self._gap_end(mark)
-            gap = self.document.utf8[mark.end : end]
+            gap = self.document.utf8[mark.end : end].decode()
             if placed := _place_in(gap, before, after, is_alike=following == bool(right)):
-                return mark.end + placed[0], placed[1], placed[2]
+                skipped, near, far = (text.encode() for text in placed)
+                return mark.end + len(skipped), near, far
         if right and (mark := self._counterpart(right, parent, 0)):
             start, preceding = self._gap_start(mark)
-            gap = self.document.utf8[start : mark.start]
+            gap = self.document.utf8[start : mark.start].decode()
             if placed := _place_in(gap[::-1], after.mirrored(), before.mirrored(), is_alike=preceding == bool(left)):
-                return mark.start - placed[0], placed[2][::-1], placed[1][::-1]
+                skipped, near, far = (text[::-1].encode() for text in placed)
+                return mark.start - len(skipped), far, near
         return None
 
     def _mids_of(self, nodes: Sequence[XmlElement]) -> Iterator[str]:
@@ -126,7 +130,7 @@ class _Texts:
 
     def _gap(self, start: int, end: int) -> _Gap:
         inside = self._tags[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
-        return _Gap(self.document.utf8[start:end], any(tag in self._used for tag in inside))
+        return _Gap(self.document.utf8[start:end].decode(), any(tag in self._used for tag in inside))
 
     def _gap_end(self, mark: XmlElement) -> tuple[int, bool]:
         """Where the next segment of the target begins, or else the element around the mark ends; and which of both."""
@@ -183,29 +187,39 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """The bytes between segments of the source. `is_used`: a tag in it is in the target already, somewhere."""
+    """The text between segments of the source. `is_used`: a tag in it is in the target already, somewhere."""
 
-    text: bytes
+    text: str
     is_used: bool
 
     def mirrored(self) -> _Gap:
         return _Gap(self.text[::-1], self.is_used)
 
 
-def _place_in(gap: bytes, near: _Gap, far: _Gap, *, is_alike: bool) -> tuple[int, bytes, bytes] | None:
-    """Return where missing segments belong in a gap of the target that follows a neighbour, and what goes around them.
+def _place_in(gap: str, near: _Gap, far: _Gap, *, is_alike: bool) -> tuple[str, str, str] | None:
+    """Return what stands before missing segments in a gap of the target after a neighbour, and what goes around them.
 
     `near` is what the source has between the neighbour and the segments, `far` what follows them. `is_alike`: another
-    segment follows on both sides, or on none. None if the target has something else in place of the tags that are near.
+    segment follows on both sides, or on none. None if the target has something else in place of the text that is near.
     """
-    wanted = near.text.strip()
+    wanted = near.text.strip(_SPACE)
     if is_alike and gap == near.text + far.text:
-        return len(near.text), b"", b""
-    if wanted and gap.lstrip().startswith(wanted):
-        return gap.index(wanted) + len(wanted), b"", b""
-    if wanted and (gap.strip() or near.is_used):
+        return near.text, "", ""
+    if wanted and _begins_with(gap.lstrip(_SPACE), wanted):
+        return gap[: gap.index(wanted) + len(wanted)], "", ""
+    if wanted and (gap.strip(_SPACE) or near.is_used):
         return None
-    return 0, near.text, far.text if is_alike and not gap and not far.is_used else b""
+    return "", near.text, far.text if is_alike and not gap and not far.is_used else ""
+
+
+def _begins_with(text: str, wanted: str) -> bool:
+    """Whether a text begins with another one that ends there as a word: "and more", but not "andere" with "and"."""
+    following = text[len(wanted) : len(wanted) + 1]
+    return text.startswith(wanted) and not (_is_of_word(wanted[-1]) and following and _is_of_word(following))
+
+
+def _is_of_word(character: str) -> bool:
+    return category(character)[0] in "LMN"
 
 
 def _is_same(one: XmlElement, other: XmlElement) -> bool:

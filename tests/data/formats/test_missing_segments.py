@@ -52,6 +52,8 @@ def unit(source: str, target: str, attributes: str = "") -> bytes:
         # text and tags between segments
         ("[1|A] [2|B]", '[1|a] - loose <x id="9"/>', '[1|a] [2|NEW2] - loose <x id="9"/>'),
         ('[1|A]<x id="5"/>[2|B]', '[1|a]<x id="5"/>', '[1|a]<x id="5"/>[2|NEW2]'),
+        ("[1|A], und [2|B]", "[1|a], und mehr", "[1|a], und[2|NEW2] mehr"),
+        ("[1|A], und [2|B]", "[99|z], und [2|b]", "[99|z][1|NEW1], und [2|b]"),
         ('[1|A] <x id="5"/>[2|B]', '[1|a]<x id="5"/> more', '[1|a]<x id="5"/>[2|NEW2] more'),
         ('[1|A]<x id="5"/>[2|B]', "[1|a]", '[1|a]<x id="5"/>[2|NEW2]'),
         ('[1|A]<x id="5"/>[2|B]', '<x id="5"/>[2|b]', '[1|NEW1]<x id="5"/>[2|b]'),
@@ -109,6 +111,21 @@ def test_a_segment_without_a_known_place_is_left_out_and_named(source: str, targ
         assert 'state="needs-review-translation"' in filled  # a part is not translated
         old = re.sub(r'(mid="1">).*?(?=</mrk>)', r"\1new", content[content.index(b"<target") :].decode())
         assert filled.endswith(old.replace("<target", '<target state="needs-review-translation"', 1))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("[1|A], and [2|B]", "[1|a], andere Worte"),
+        ("[1|A], and [2|B]", "[1|a], andé [99|z]"),
+        ("[1|A], an [2|B]", "[1|a], an\u0301 "),
+        ("[2|B] und [1|A]", "Hund [1|a]"),
+    ],
+)
+def test_a_segment_is_not_put_inside_a_word(source: str, target: str, write) -> None:
+    file = open_file(write("a.xlf", unit(source, target)))
+    assert {one.id: str(one.state) for one in file.units} == {"1/1": "translated", "1/2": "locked"}
+    assert len(file.notes) == 1
 
 
 def test_what_is_not_missing_has_no_note(write) -> None:
