@@ -75,6 +75,8 @@ def command(context: click.Context, /, files: tuple[Path, ...], jobs: int, dry_r
     options = with_project(context, **options)
     if not files:
         _translate_standard_input(**options)
+    elif dry_run and options["report"] is not None:
+        raise InputError("give --report or --dry-run, not both: a dry run writes nothing")
     elif dry_run:
         _show_plan(files, **options)
     else:

@@ -158,7 +158,8 @@ def fill_files(
     """
     engine, options = engine or EngineChoice(), options or FillOptions()
     plans, skipped = plan_files(inputs, out, template)
-    _check_table(table, [*plans, *map(FilePlan, learn_from)])
+    named = (*learn_from, save_delta, *(Path(path) for path in (engine.delta, engine.glossary) if path))
+    _check_table(table, plans, named)
     with FillState(out) as state:
         opened, refused = open_files(plans, options, engine.languages(), learn_from)
         memories = open_memories(learn_from, engine, options, learn, [*(plan.out for plan in plans), save_delta])
@@ -267,13 +268,14 @@ def open_memories(
     return open_lesson_files(paths, options, engine.languages(), written)
 
 
-def _check_table(table: Path | None, plans: Sequence[FilePlan]) -> None:
+def _check_table(table: Path | None, plans: Sequence[FilePlan], named: Sequence[Path | None]) -> None:
+    """Raise InputError if the table would overwrite a file of the command. `named`: those beside the plans."""
     if table is None:
         return
     if table.is_dir():
         raise InputError("is a folder; --report takes the name of a file", path=table)
-    paths = (path for plan in plans for path in (plan.path, plan.out, plan.template) if path is not None)
-    if table.resolve() in {path.resolve() for path in paths}:
+    paths = [*named, *(path for plan in plans for path in (plan.path, plan.out, plan.template))]
+    if table.resolve() in {path.resolve() for path in paths if path is not None}:
         raise InputError("is an input or output of the command; name another file for --report", path=table)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.filling import po
@@ -95,6 +97,19 @@ def test_the_table_is_no_file_of_the_command(engine: EngineChoice, name: str) ->
     with pytest.raises(InputError, match=r"name another file for --report|is a folder; --report takes"):
         fill_files([Path("a.po")], Path("out.po"), engine=engine, learn=0, table=Path(name))
     assert not list(Path().glob("out*"))
+
+
+@pytest.mark.parametrize("name", ["terms.tsv", "old.delta", "new.delta", "memory.tsv"])
+def test_the_table_is_no_other_file_that_is_named(engine: EngineChoice, name: str) -> None:
+    Path("a.po").write_text(po(("Open it", "")))
+    for other in ("terms.tsv", "memory.tsv"):
+        Path(other).write_text("source\ttarget\nOpen\tÖffnen\n")
+    engine = replace(engine, glossary="terms.tsv", delta="old.delta")
+    before = {path: path.read_bytes() for path in Path().glob("*.tsv")}
+    files: dict[str, Any] = {"learn_from": [Path("memory.tsv")], "save_delta": Path("new.delta")}
+    with pytest.raises(InputError, match=rf"^{name}: .*; name another file for --report"):
+        fill_files([Path("a.po")], Path("out.po"), engine=engine, table=Path(name), **files)
+    assert {path: path.read_bytes() for path in Path().glob("*.tsv")} == before
 
 
 def test_a_table_that_cannot_be_written_loses_nothing(engine: EngineChoice) -> None:
