@@ -88,8 +88,8 @@ class BilingualFile(Protocol):
     def filled(self, targets: Mapping[int, Filling]) -> bytes:
         """Return the file with these units filled in, by their index in `units`. Every other byte is as it was.
 
-        A unit that has a target gets the new one. Raise InputError for a locked unit, and UnfillableTexts for texts
-        that the file cannot hold.
+        A unit that has a target gets the new one. Raise UnfillableTexts for locked units, and for texts that the file
+        cannot hold.
         """
         ...
 
@@ -236,7 +236,7 @@ def splice(content: bytes, edits: Iterable[Edit]) -> bytes:
 def check_targets(
     file: BilingualFile, targets: Mapping[int, Filling], check: CheckText = lambda text, unit: None
 ) -> None:
-    """Raise IndexError for an index without a unit, InputError for a locked unit, UnfillableTexts for wrong texts.
+    """Raise IndexError for an index without a unit, UnfillableTexts for locked units and wrong texts.
 
     A text that is not Unicode is wrong, and one for which `check` raises InputError. Each text is looked at, so that
     the wrong ones are known without filling in the file again and again.
@@ -246,8 +246,8 @@ def check_targets(
         if not 0 <= index < len(file.units):
             raise IndexError(f"{file.path} has {len(file.units)} units, and none with index {index}")
         if file.units[index].state is UnitState.LOCKED:
-            raise InputError(f"unit {file.units[index].id} is locked and cannot be filled in", path=file.path)
-        if reason := _refusal(filling.text, file.units[index], check):
+            reasons[index] = f"unit {file.units[index].id} is locked and cannot be filled in"
+        elif reason := _refusal(filling.text, file.units[index], check):
             reasons[index] = reason
     if reasons:
         raise UnfillableTexts(reasons, file.path)

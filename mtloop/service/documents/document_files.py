@@ -26,11 +26,10 @@ from mtloop.service.project_log.models import TranslationProject
 from mtloop.service.projects.correction_files import file_error, upload_file
 from mtloop.service.projects.project_bodies import storable
 from mtloop.translation.file_plan import FilePlan
-from mtloop.translation.fill_units import FillOptions, OpenedFile
+from mtloop.translation.fill_units import FillOptions, OpenedFile, filled_as_possible
 
 MAX_UNITS = 50_000
 MAX_KEPT = 4  # opened files in a worker
-MAX_FILLINGS = 200  # of a file, to find the texts that it cannot hold: a large one takes a while
 KEEP_SECONDS = 900  # then it is opened anew
 MAX_KEPT_BYTES = 1 << 23  # of one of these; larger files are kept apart
 MAX_LARGE = 1  # larger files that are kept, or opened at the same time
@@ -199,29 +198,7 @@ def _check(file: BilingualFile, place: int, filling: Filling) -> None:
 
 
 def _filled(file: BilingualFile, places: Sequence[int], texts: Mapping[int, str]) -> tuple[bytes, list[int]]:
-    targets = {index: (places[index], Filling(text, approved=True)) for index, text in sorted(texts.items())}
-    try:
-        return file.filled(dict(targets.values())), []
-    except InputError:
-        left_out = list(_impossible(file, list(targets.items()), iter(range(MAX_FILLINGS))))
-        for index in left_out:
-            del targets[index]
-        return file.filled(dict(targets.values())), left_out
-
-
-def _impossible(
-    file: BilingualFile, targets: Sequence[tuple[int, tuple[int, Filling]]], tries: Iterator[int]
-) -> Iterator[int]:
-    """Yield the units that cannot be filled, by halving. Of those that are not tried in time, all are left out."""
-    if targets and next(tries, None) is None:
-        yield from (index for index, _ in targets)
-        return
-    try:
-        file.filled(dict(target for _, target in targets))
-    except InputError:
-        if len(targets) == 1:
-            yield targets[0][0]
-            return
-        middle = len(targets) // 2
-        yield from _impossible(file, targets[:middle], tries)
-        yield from _impossible(file, targets[middle:], tries)
+    indices = {places[index]: index for index in sorted(texts)}
+    fillings = {place: Filling(texts[index], approved=True) for place, index in indices.items()}
+    content, unfilled = filled_as_possible(file, fillings)
+    return content, sorted(indices[place] for place in unfilled)

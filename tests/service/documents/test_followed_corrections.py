@@ -13,7 +13,6 @@ from helpers.file_samples import po, tmx, tu, xliff1
 from helpers.postgres import both_databases
 
 from mtloop.service.compatible.deepl_memories import COMPLETED
-from mtloop.service.documents import document_files
 from mtloop.service.documents.followed_correction import FollowedCorrection, FollowingUnit
 from mtloop.service.documents.models import NewDocument, NewUnit, UnitChanged, UnitKey
 from mtloop.service.documents.store import external_id
@@ -122,7 +121,7 @@ def test_a_person_insists_on_what_a_program_may_not_confirm(lite_documents: Docu
 
 
 def test_a_text_that_the_file_cannot_hold_is_left_out_and_named(
-    lite_documents: DocumentServer, monkeypatch: pytest.MonkeyPatch
+    lite_documents: DocumentServer,
 ) -> None:
     lines = [f"Open drawer {n}" for n in range(20)]
     document = lite_documents.upload("".join(f"{line}\n" for line in lines).encode(), "a.txt")
@@ -133,10 +132,6 @@ def test_a_text_that_the_file_cannot_hold_is_left_out_and_named(
     response = document.call("GET", "/file", "tom")
     assert (response.status_code, response.headers["x-mtloop-left-out"]) == (200, "2, 5, 9")
     assert response.text.splitlines() == [*lines[:3], "Schublade 3 öffnen", *lines[4:]]
-    monkeypatch.setattr(document_files, "MAX_FILLINGS", 1)
-    response = document.call("GET", "/file", "tom")
-    assert (response.status_code, response.headers["x-mtloop-left-out"]) == (200, "2, 3, 5, 9")
-    assert response.text.splitlines() == lines
     assert document.undo(2).status_code == document.undo(5).status_code == document.undo(9).status_code == 200
     assert "x-mtloop-left-out" not in document.call("GET", "/file", "tom").headers
 

@@ -120,3 +120,19 @@ def test_obsolete_messages_are_left_out_of_new_documents(units: int, place: int)
     content, left_out = asyncio.run(files.filled(PROJECT, document, {place: "Zu"}))
     assert content == OBSOLETE.replace(b'msgid "Close"\nmsgstr ""', b'msgid "Close"\nmsgstr "Zu"')
     assert left_out == []
+
+
+def test_many_texts_that_a_file_cannot_hold_cost_no_other_text() -> None:
+    """Nor does the text of a unit that is locked by now."""
+
+    class Stored:
+        async def content(self, document_id: int) -> bytes:
+            head, found, tail = OBSOLETE.partition(b'msgid "Open"')
+            return head + b"".join(b'msgid "%d"\nmsgstr ""\n\n' % n for n in range(598)) + found + tail
+
+    document = StoredDocument(1, 1, "0" * 32, "menu.po", "po", 601, 0, 0.0, "ann")
+    files = DocumentFiles(cast(DocumentStore, Stored()))
+    texts = {n: f"Text {n}\0" if n % 2 and n < 599 else f"Text {n}" for n in range(601)}
+    content, left_out = asyncio.run(files.filled(PROJECT, document, texts))
+    assert left_out == sorted({*range(1, 600, 2), 599})
+    assert [b'msgstr "Text %d"' % n in content for n in range(601)] == [n not in left_out for n in range(601)]
