@@ -50,6 +50,7 @@ T = TypeVar("T")
 MAX_AT_ONCE = SNAPSHOT_EVERY  # lessons that a call waits for; more are learned in the background
 MAX_SEARCHED = 1000  # corrections among which a proof finds similar ones, for a learner without a memory
 IDLE_SECONDS = 5.0  # after this time without a call, a learner with new lessons is saved
+RETRY_SECONDS = 5.0  # between two attempts to store rejections: calls wait for each
 
 
 @runtime_checkable
@@ -116,6 +117,7 @@ class HostedProject:
         self._failing: set[str] = set()  # digests of lessons that raised an error
         self._rejected: dict[int, str] = {}  # why lessons were rejected, by event number, as the database has it
         self._closing = threading.Event()
+        self._store_next = 0.0  # when rejections may be stored again, after a failure
         self.calls, self.last_used = 0, monotonic()
 
     async def translate(self, number: int, call: TranslationCall) -> dict[str, Any]:
@@ -206,6 +208,11 @@ class HostedProject:
     def bytes_(self) -> int:
         """The bytes in memory that the project does not share with others; those of the learner being built too."""
         return sum(host.held_bytes for host in (self._host, self._building) if host is not None)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it has to stay in memory: for a call, or for the rebuilding of its learner, which would be lost."""
+        return self.calls > 0 or self._is_rebuilding
 
     def known_lessons(self, first: int, last: int) -> int | None:
         """How many lessons with these numbers the learner knows. None: there is no learner. It does not wait."""
@@ -484,12 +491,13 @@ class HostedProject:
         """
         results = host.state.results if host.state.digest else {}
         changed = {number: one for number, one in results.items() if one.rejected != self._rejected.get(number)}
-        if not changed:
+        if not changed or monotonic() < self._store_next:
             return
         try:
             stored = {number: result_json(result) for number, result in changed.items()}
             await self._shared.store.set_learned(self._id, stored)
-        except Exception as error:  # the next call, or the next snapshot, stores them
+        except Exception as error:  # a later call, or the next snapshot, stores them
+            self._store_next = monotonic() + RETRY_SECONDS
             LOGGER.warning("rejections not stored", extra={"fields": {"reason": type(error).__name__}})
         else:
             kept = {number: one for number, one in self._rejected.items() if number not in changed}

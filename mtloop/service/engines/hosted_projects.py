@@ -107,7 +107,7 @@ class HostedProjects:
 
     def _make_room(self) -> None:
         """Let projects leave that nobody uses, the least recently used first, until the others keep to the limits."""
-        unused = [number for number, one in self._projects.items() if not one.calls]
+        unused = [number for number, one in self._projects.items() if not one.is_used]
         while unused and len(self) > 1 and (len(self) > self._max or self._bytes() > self._max_bytes):
             number = unused.pop(0)
             self._leave(number, self._projects.pop(number).close())

@@ -627,6 +627,60 @@ def test_learners_keep_to_a_budget_in_bytes(tmp_path: Path, model: str, room: fl
     run_server(tmp_path, work, engine_learner_bytes=int(room * sizes[0]))
 
 
+def test_a_project_that_is_rebuilt_stays_in_memory(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for the rebuilding of its learner, which would begin again."""
+    may_learn, many = threading.Event(), [Confirmed(f"{n}", f"{n}", imported=True) for n in range(40)]
+
+    def learn(learner: Learner, lesson: LoggedLesson) -> Learned:
+        may_learn.wait(60)
+        return learn_lesson(learner, lesson)
+
+    async def work(storage: Storage, projects: HostedProjects) -> None:
+        one, other = [await created(storage, model, name) for name in ("p", "q")]
+        await append_events(storage, one, many)
+        async with projects.use(one) as rebuilt:
+            assert (await rebuilt.translate(len(many) + 1, TranslationCall(ASKED[:1])))["rebuilding"]
+        async with projects.use(other) as project:
+            await project.translate(1, TranslationCall(ASKED[:1]))
+        async with projects.use(one) as found:
+            assert found is rebuilt
+        may_learn.set()
+        await rebuilt.learn(len(many) + 1, proof=False)
+        async with projects.use(other):
+            pass
+        assert len(projects) == 1
+
+    monkeypatch.setattr(learner_state, "learn_lesson", learn)
+    run_server(tmp_path, work, engine_learners=1)
+
+
+def test_rejections_that_cannot_be_stored_are_not_tried_by_each_call(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A locked database would let each call wait. A later call stores them."""
+    tried, stores = list[int](), ProjectStore.set_learned
+
+    async def fails(self: ProjectStore, project: int, results: Any) -> None:
+        tried.append(project)
+        if len(tried) == 1:
+            raise OSError("locked")
+        await stores(self, project, results)
+
+    async def work(storage: Storage, shared: SharedByProjects) -> None:
+        one = await created(storage, model)
+        await append_events(storage, one, [Confirmed(*REJECTED)])
+        project = HostedProject(one, shared)
+        for _ in range(3):
+            await project.translate(2, TranslationCall(ASKED[:1]))
+        assert (len(tried), await rejections(storage, one)) == (1, {})
+        monkeypatch.setattr(hosted_project, "monotonic", lambda: time.monotonic() + hosted_project.RETRY_SECONDS)
+        await project.translate(2, TranslationCall(ASKED[:1]))
+        assert (len(tried), await rejections(storage, one)) == (2, {2: "empty"})
+
+    monkeypatch.setattr(ProjectStore, "set_learned", fails)
+    run_engine(tmp_path, work)
+
+
 def test_a_deleted_project_learns_no_more(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learned: list[int] = []
 
