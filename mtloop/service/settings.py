@@ -63,7 +63,9 @@ class Settings(BaseModel):
     engines: int = Field(1, ge=1, description="number of engine processes")
     engine_learners: int = Field(8, ge=1, description="learners that an engine keeps ready")
     engine_learner_bytes: int = Field(
-        1 << 30, ge=0, description="bytes in memory of these learners together, without the base model"
+        1 << 30,
+        ge=0,
+        description="bytes in memory of these learners together, without the base model and the tables of Thot",
     )
     engine_cache_bytes: int = Field(1 << 29, ge=0, description="bytes of snapshots that an engine keeps in memory")
     engine_linger: float = Field(10, gt=0, description="seconds after which an engine without a web process ends")

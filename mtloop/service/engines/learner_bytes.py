@@ -7,12 +7,13 @@ from itertools import islice
 from typing import Any
 
 _SEQUENCES = (list, tuple, set, frozenset)
+MAX_LOOKED_AT = 50  # values of a container; those of a larger one are alike
 
 
 def held_bytes(learner: object, shared: object = None) -> int:
     """The bytes of all tensors and arrays of a learner, each counted once, without those that `shared` has too.
 
-    Texts and numbers are not counted: beside the weights they are small.
+    Texts and numbers are not counted: beside the weights they are small. Nor is what libraries in C++ hold, as Thot.
     """
     known = dict(_arrays(shared))
     return sum(size for place, size in dict(_arrays(learner)).items() if place not in known)
@@ -47,12 +48,20 @@ def _parts(one: Any) -> Iterator[object]:
         yield from one.values()
     elif isinstance(one, _SEQUENCES):
         yield from one
+    elif _tells_state(one):
+        yield one.state_dict()
     else:
         yield from getattr(one, "__dict__", {}).values()
 
 
 def _may_hold_arrays(one: Any) -> bool:
-    """Whether it is worth to look into an object. The values of a container are alike, so the first one tells."""
-    while isinstance(one, dict | list | tuple | set | frozenset):
-        one = next(islice(_parts(one), 1), None)
-    return _array(one) is not None or type(one).__module__.startswith("mtloop.")
+    """Whether it is worth to look into an object: it is an array, or holds some, or is of this package."""
+    if isinstance(one, dict | list | tuple | set | frozenset):
+        return any(map(_may_hold_arrays, islice(_parts(one), MAX_LOOKED_AT)))
+    return _array(one) is not None or type(one).__module__.startswith("mtloop.") or _tells_state(one)
+
+
+def _tells_state(one: object) -> bool:
+    """Whether it is an object of another package that tells its state, such as an optimiser or a module of torch."""
+    is_other = not isinstance(one, type) and not type(one).__module__.startswith("mtloop.")
+    return is_other and callable(getattr(one, "state_dict", None))
