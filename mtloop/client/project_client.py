@@ -322,7 +322,7 @@ class Project:
     def job(self, name: str) -> ImportProgress:
         """Return how many corrections of an import are learned so far."""
         path = f"/jobs/{quote(name, safe='')}"
-        return responses.parse_job(self._of_project("GET", path, is_answer=is_about("job", name)))
+        return responses.parse_job(self._of_project("GET", path, is_answer=is_about_job(name)))
 
     def wait(self, job: str | None, report: Callable[[ImportProgress], object] = lambda progress: None) -> None:
         """Wait until an import is learned. `report` is called with the progress. None: there is nothing to wait for."""
@@ -538,6 +538,18 @@ def create_once(transport: Transport, path: str, body: Mapping[str, JSON], name:
 def is_about(field: str, value: JSON) -> Callable[[Mapping[str, JSON]], bool]:
     """Whether a response is about `value`. One without the field is no response of the service, which parsing finds."""
     return lambda response: response.get(field, value) == value
+
+
+def is_about_job(name: str) -> Callable[[Mapping[str, JSON]], bool]:
+    """Whether a response is about a job. The service reads the numbers in its name, so that `02-3` is `2-3`."""
+    return lambda response: _numbers(str(response.get("job", name))) == _numbers(name)
+
+
+def _numbers(job: str) -> list[int] | str:
+    try:
+        return [int(part) for part in job.split("-")]
+    except ValueError:
+        return job
 
 
 def once(transport: Transport, execute: Callable[[], T], find: Callable[[], T | None]) -> T:

@@ -48,6 +48,7 @@ def test_another_correction_or_job_is_not_taken() -> None:
     assert project.correction(5).number == 5
     jobs = [{"job": name, "counted": 2, "learned": 2, "done": True} for name in ("2-3", "4-5")]
     assert project_that_answers(*jobs).job("4-5").job == "4-5"
+    assert project_that_answers(*jobs).job("02-3").job == "2-3"  # as the service names it
 
 
 def test_another_new_project_is_not_taken() -> None:
