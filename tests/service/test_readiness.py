@@ -128,15 +128,19 @@ def test_a_role_that_may_not_write_gives_503_until_it_may(task_server: TaskServe
 
         task_server.with_storage(work)
 
-    execute(f"CREATE ROLE {role} LOGIN", f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
-    url = task_server.settings.database.replace(f"//{USER}@", f"//{role}@")
-    reader = TaskServer(Settings(database=url), task_server.folder)
-    with reader.serve(key) as client:
-        for path in ("/readyz", "/v1/tasks"):
-            assert client.get(path).status_code == 503
-        assert client.get("/", headers={"x-api-key": ""}).status_code == 200  # reading works
-        execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
-        assert client.get("/v1/tasks").status_code == 200
+    execute(f"CREATE ROLE {role} LOGIN")
+    try:
+        execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+        url = task_server.settings.database.replace(f"//{USER}@", f"//{role}@")
+        reader = TaskServer(Settings(database=url), task_server.folder)
+        with reader.serve(key) as client:
+            for path in ("/readyz", "/v1/tasks"):
+                assert client.get(path).status_code == 503
+            assert client.get("/", headers={"x-api-key": ""}).status_code == 200  # reading works
+            execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
+            assert client.get("/v1/tasks").status_code == 200
+    finally:
+        execute(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
     reasons = [json.loads(line).get("reason", "") for line in log_lines]
     assert sum(reason.startswith("42501: permission denied for table") for reason in reasons) == 2, reasons
 
