@@ -76,6 +76,9 @@ class ReadRequest:
 
     `languages` collects the tags of the pairs, `other_languages` those of units that were skipped for their language,
     `notes` what else the user should know.
+
+    With `keeps_elements`, a text with inline elements stays a fragment of XML, and its context has the format "xml".
+    Only the reader of TMX does so.
     """
 
     path: Path
@@ -87,6 +90,7 @@ class ReadRequest:
     languages: set[tuple[str, str]] = field(default_factory=set)
     other_languages: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    keeps_elements: bool = False
 
     def read_languages(self) -> tuple[str, str]:
         """The languages of the pairs so far: those of the file, else the requested ones, else ""."""

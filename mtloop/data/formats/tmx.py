@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtloop.core.errors import InputError
-from mtloop.core.types import JSON, Fields
+from mtloop.core.types import JSON
 from mtloop.data.formats.corpus import (
     IN_OTHER_LANGUAGES,
     IN_OTHER_VARIETY,
@@ -114,7 +114,7 @@ def read_tmx(request: ReadRequest) -> Iterator[Pair]:
         languages = _find_languages(request.path)
         source, target = languages.choose(request.source_lang, request.target_lang)
         request.notes.extend(languages.notes(source, target))
-    return to_pairs(_units(request.path, source, target), request)
+    return to_pairs(_units(request, source, target), request)
 
 
 def _find_languages(path: Path) -> TmxLanguages:
@@ -140,8 +140,8 @@ def add_varieties(together: dict[str, dict[str, None]], tags: Iterable[str]) -> 
             together.setdefault(language, {}).update(varieties)
 
 
-def _units(path: Path, source: LanguageChoice, target: LanguageChoice) -> Iterator[TranslationUnit]:
-    for unit in stream_units(path, GRAMMAR):
+def _units(request: ReadRequest, source: LanguageChoice, target: LanguageChoice) -> Iterator[TranslationUnit]:
+    for unit in stream_units(request.path, GRAMMAR):
         if unit.name == "tu":
             variants = list(_variants(unit))
             pair = closest_pair(source, target, variants)
@@ -150,7 +150,12 @@ def _units(path: Path, source: LanguageChoice, target: LanguageChoice) -> Iterat
                 yield TranslationUnit("", "", skip_reason=_language_reason(tags, source, target), languages=tags)
             else:
                 (source_tag, original), (target_tag, translation) = pair
-                yield TranslationUnit(original, translation, _context(unit), languages=(source_tag, target_tag))
+                languages, context = (source_tag, target_tag), _context(unit)
+                if request.keeps_elements and (original.written or translation.written):
+                    context |= {"format": "xml"}
+                    yield TranslationUnit(original.fragment, translation.fragment, context, languages=languages)
+                else:
+                    yield TranslationUnit(original.text, translation.text, context, languages=languages)
 
 
 def _language_reason(tags: Sequence[str], *choices: LanguageChoice) -> str:
@@ -162,14 +167,14 @@ def _language_reason(tags: Sequence[str], *choices: LanguageChoice) -> str:
     return IN_OTHER_VARIETY if has_both and len(tags) > 1 else IN_OTHER_LANGUAGES
 
 
-def _variants(unit: StreamedElement) -> Iterator[tuple[str, str]]:
+def _variants(unit: StreamedElement) -> Iterator[tuple[str, StreamedElement]]:
     """Yield the texts of a unit, each with its language."""
     for variant in unit.named("tuv"):
         for segment in variant.named("seg"):
-            yield normalise_tag(variant.language), segment.text
+            yield normalise_tag(variant.language), segment
 
 
-def _context(unit: StreamedElement) -> Fields:
+def _context(unit: StreamedElement) -> dict[str, JSON]:
     context: dict[str, JSON] = {"tuid": tuid} if (tuid := unit.attributes.get("tuid", "").strip()) else {}
     for prop in unit.named("prop"):
         kind = prop.attributes.get("type", "").lower().removeprefix("x-")

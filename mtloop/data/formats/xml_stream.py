@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
 
 from mtloop.core.errors import InputError
 from mtloop.data.formats.xml_text import expat_errors, safe_parser
@@ -27,6 +28,13 @@ class StreamedElement:
     parent: StreamedElement | None = field(default=None, repr=False)
     children: list[StreamedElement] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list, repr=False)
+    written: list[str] = field(default_factory=list, repr=False)
+    """The pieces of the text with its inline elements; empty if it has none."""
+
+    @property
+    def fragment(self) -> str:
+        """The content of this element as XML, with its inline elements and native codes."""
+        return "".join(self.written) if self.written else escape(self.text)
 
     @property
     def text(self) -> str:
@@ -106,15 +114,35 @@ class _UnitBuilder:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self._error(f"more than {MAX_DEPTH} elements inside each other")
+        if self._in_text:
+            self._write_tag(tag, attributes)
         if self._skipped_at:
             return
         name = tag.rpartition(":")[2]
-        if self._open and self._open[-1].name in self._grammar.texts:
+        if self._in_text:
             self._skipped_at = self._depth if name in NATIVE_CODES else 0
         elif name in self._grammar.units if not self._open else name in self._known:
             self._keep(StreamedElement(name, attributes, self._parser.CurrentLineNumber))
         elif self._open and not self._grammar.looks_inside:
             self._skipped_at = self._depth
+
+    @property
+    def _in_text(self) -> bool:
+        return bool(self._open) and self._open[-1].name in self._grammar.texts
+
+    def _write_tag(self, name: str, attributes: dict[str, str]) -> None:
+        written, tag = self._open[-1].written, "".join(f" {key}={quoteattr(text)}" for key, text in attributes.items())
+        if not written:
+            written.append(escape(self._open[-1].text))
+        written.append(f"<{name}{tag}>")
+        self._count(len(written[-1]))
+
+    def _write_end(self, name: str) -> None:
+        written = self._open[-1].written
+        if written[-1].startswith(f"<{name}") and not written[-1].endswith("/>"):
+            written[-1] = f"{written[-1][:-1]}/>"  # nothing is in it
+        else:
+            written.append(f"</{name}>")
 
     def _keep(self, element: StreamedElement) -> None:
         if self._open:
@@ -127,6 +155,8 @@ class _UnitBuilder:
             raise self._error(f"more than {MAX_PARTS} texts and properties in one <{self._open[0].name}>")
 
     def _end(self, tag: str) -> None:
+        if self._in_text and self._depth > self._depths[-1]:
+            self._write_end(tag)
         if self._depth == self._skipped_at:
             self._skipped_at = 0
         elif self._depths and self._depth == self._depths[-1]:
@@ -138,15 +168,22 @@ class _UnitBuilder:
         self._depth -= 1
 
     def _characters(self, text: str) -> None:
-        if self._skipped_at or not self._open or self._open[-1].name not in self._grammar.texts:
+        if not self._in_text:
             return
-        self._open[-1].pieces.append(text)
-        self._length += len(text)
+        element = self._open[-1]
+        if element.written:
+            element.written.append(escape(text))
+        if not self._skipped_at:
+            element.pieces.append(text)
+        self._count(len(text))
+
+    def _count(self, characters: int) -> None:
+        self._length += characters
         if self._length > MAX_LINE_BYTES:
             raise self._error(f"texts of more than {MAX_LINE_BYTES >> 20} MB in one <{self._open[0].name}>")
 
     def _entity(self, name: str, is_parameter: bool) -> None:
-        if self._open and not self._skipped_at and self._open[-1].name in self._grammar.texts:
+        if self._in_text and not self._skipped_at:
             raise self._error(f"the entity &{name}; is not defined")
 
     def _error(self, message: str) -> InputError:

@@ -68,7 +68,8 @@ def upload_file(kind: str) -> Iterator[Path]:
 
 def read_corrections(path: Path, project: TranslationProject) -> ImportedFile:
     """Read a file. What may not be learned is kept with the reason. A wrong file raises the problem 422."""
-    request = ReadRequest(path, {}, project.source_language or None, project.target_language or None)
+    languages = project.source_language or None, project.target_language or None
+    request = ReadRequest(path, {}, *languages, keeps_elements=True)
     try:
         pairs = list(islice(READERS[path.suffix](request), MAX_IMPORTED + 1))
     except InputError as error:

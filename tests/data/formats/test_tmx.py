@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from mtloop.core.errors import InputError
 from mtloop.core.types import Segment, Truth
 from mtloop.data import check_corpus, read, stream
+from mtloop.data.formats.corpus import ReadRequest
+from mtloop.data.formats.tmx import read_tmx
 from mtloop.data.languages import GENERAL, closeness
 
 INLINE = """<tu><tuv xml:lang="en"><seg>Press <bpt i="1" x="1">&lt;b&gt;</bpt><hi>Save</hi><ept i="1">&lt;/b&gt;</ept
@@ -295,3 +297,14 @@ def test_a_stream_opens_and_closes_its_file(write, tmp_path: Path) -> None:
     pairs = stream(write("a.tmx", tmx(tu(en="Save.", de="Sichern.") * 5000)))
     assert next(pairs)[0].id == "1"
     pairs.close()
+
+
+def test_inline_elements_are_kept_on_request(write) -> None:
+    """Beside a text with elements, the other one is a fragment of XML too. Texts without elements stay plain."""
+    source = "Press <ph x='\"1\"'/> &amp; <bpt i='1'>&lt;b&gt;</bpt><hi>Save</hi><ept i='1'/><ph></ph>."
+    unit = f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de"><seg>Los &amp; ab.</seg></tuv></tu>'
+    path = write("a.tmx", tmx(unit + tu(en="A & B", de="A & C")))
+    first, second = read_tmx(ReadRequest(path, keeps_elements=True))
+    assert first[0].source == ('Press <ph x=\'"1"\'/> &amp; <bpt i="1">&lt;b&gt;</bpt><hi>Save</hi><ept i="1"/><ph/>.')
+    assert (first[1].references, first[0].context["format"]) == (("Los &amp; ab.",), "xml")
+    assert (second[0].source, second[1].references, "format" in second[0].context) == ("A & B", ("A & C",), False)
