@@ -182,6 +182,7 @@ def go_through(session: WorkSession) -> None:
         WorkScreen(session).run()
     except KeyboardInterrupt:
         if session.must_end:
+            click.echo("\nthe effort was not measured: the engine was learning")
             raise
 
 

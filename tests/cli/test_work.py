@@ -232,6 +232,26 @@ def test_ctrl_c_while_the_engine_translates_leaves_with_the_closing_lines(short:
     assert terminal.code == 0
 
 
+def test_ctrl_c_while_the_engine_learns_says_that_the_effort_is_missing(short: Path) -> None:
+    start = "    def learn(self, proposal, feedback):\n"
+    (busy := short.with_name("busy")).touch()
+    condition = f"'Open' in proposal.segment.source and __import__('os').path.exists({str(busy)!r})"
+    interrupt = f"        if {condition}: raise KeyboardInterrupt\n"
+    short.with_name("engine.py").write_text(ENGINE.replace(start, start + interrupt))
+    with work(short) as terminal:
+        terminal.wait_for("[2/3]")
+        terminal.wait_for(READY)
+        terminal.type("enter")
+        output = terminal.wait_for_end()
+    assert "the effort was not measured: the engine was learning" in output
+    busy.unlink()
+    with work(short) as terminal:
+        terminal.wait_for("[3/3]")
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        assert "effort for 1 unit" in terminal.wait_for_end()
+
+
 def completed(learner: WorkLearner, proposal: Proposal, prefix: str) -> str:
     """Complete a prefix as a neural model does."""
     return TextUnit.of(proposal.segment.source).complete(prefix, lambda source, typed: f"{typed} und so weiter")
