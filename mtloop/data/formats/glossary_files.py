@@ -32,8 +32,12 @@ PREFERRED = ("preferredTerm", "standardizedTerm")
 
 SOURCE_WORDS = frozenset(
     {"source", "term", "word", "original", "quelle", "quellbegriff", "ausgangssprache", "begriff", "wort"}
+    | {"source term", "source text", "source language"}
 )
-TARGET_WORDS = frozenset({"target", "translation", "ziel", "zielbegriff", "zielsprache", "übersetzung"})
+TARGET_WORDS = frozenset(
+    {"target", "translation", "ziel", "zielbegriff", "zielsprache", "übersetzung"}
+    | {"target term", "target text", "target language"}
+)
 _NAMES = """
 ar=arabic,arabisch,العربية bg=bulgarian,bulgarisch,български ca=catalan,katalanisch,català
 cs=czech,tschechisch,čeština da=danish,dänisch,dansk de=german,deutsch el=greek,griechisch,ελληνικά
@@ -120,6 +124,9 @@ def _columns(table: DelimitedTable, source_lang: str, target_lang: str) -> tuple
         return names.index("source"), names.index("target")
     roles = [_role(name) for name in names[:2]]
     if not all(roles) or roles[0] == roles[1]:  # "word", "Wort" and "German", "Deutsch" are terms
+        if all(roles):
+            row = " and ".join(repr(cell) for cell in table.header[:2])
+            logger.warning(f"{table.path}: {row} in the first line are a term; call them source and target if not")
         return None
     if "source" in roles or "target" in roles:
         is_turned = roles[0] == "target" or roles[1] == "source"

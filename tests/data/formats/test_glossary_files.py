@@ -53,6 +53,8 @@ def terms(path: Path, *languages: str) -> dict[str, tuple[str, ...]]:
         ("a.csv", "Deutsch;English (US)\nLineal;ruler\nListenfeld;list box\n"),
         ("a.csv", "word,translation\nruler,Lineal\nlist box,Listenfeld\n"),
         ("a.csv", "Ziel;Quelle\nLineal;ruler\nListenfeld;list box\n"),
+        ("a.tsv", "Term\tÜbersetzung\nruler\tLineal\nlist box\tListenfeld\n"),
+        ("a.tsv", "Target term\tSource term\nLineal\truler\nListenfeld\tlist box\n"),
         ("a.csv", "term;German\nruler;Lineal\nlist box;Listenfeld\n"),
         ("a.csv", "ruler\tLineal\nlist box\tListenfeld\n"),
         ("a.tsv", "\ufeffruler\t Lineal\r\nlist  box\tListenfeld\r\n"),
@@ -65,9 +67,17 @@ def test_a_table_needs_no_header(name: str, text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "target"), [("German", "Deutsch"), ("word", "Wort"), ("translation", "Übersetzung")]
 )
-def test_terms_that_look_like_a_header(source: str, target: str, tmp_path: Path) -> None:
+def test_terms_that_look_like_a_header(
+    source: str, target: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = write(tmp_path / "a.csv", f"{source},{target}\nruler,Lineal\n")
     assert terms(path, "en", "de") == {source: (target,), "ruler": ("Lineal",)}
+    assert f"{source!r} and {target!r} in the first line are a term" in caplog.text
+
+
+def test_terms_that_are_no_header_have_no_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    terms(write(tmp_path / "a.csv", "word list,Wortliste\nterm,Begriffe\n"), "en", "de")
+    assert not caplog.text
 
 
 def test_the_header_gives_the_languages(tmp_path: Path) -> None:
