@@ -61,7 +61,9 @@ from mtloop.service.tasks.run_routes import IN_PARTS, MAX_NUMBER, WITH_BODY, Lim
 
 SNAPSHOT_READS = 3  # a snapshot may be deleted before it is read
 DELTA_FILE = "delta.safetensors"
-WRONG_FILE_TYPE = replace(WRONG_CONTENT_TYPE, detail="Send the file with the content type of its format.")
+WRONG_FILE_TYPE = replace(
+    WRONG_CONTENT_TYPE, detail="Send the file with a content type of its format, or as application/octet-stream."
+)
 UNREADABLE = invalid_request("The file cannot be read, or a parameter does not match the description.")
 
 router = APIRouter(prefix="/v1/projects/{project}", tags=["corrections"])
@@ -210,7 +212,8 @@ async def import_file(
     here = service(request)
     found = await here.project_access.project(request, project, Role.CONFIRM)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in (*TYPES[format], ANY_TYPE):
-        raise ProblemError(WRONG_FILE_TYPE)
+        allowed = " or ".join([*TYPES[format], ANY_TYPE])
+        raise ProblemError(replace(WRONG_FILE_TYPE, detail=f"Send the {format} file as {allowed}."))
     check_teachable(here, found.project)
     with here.uploads.begin(found.participant.id), upload_file(format) as path:
         await receive_body(request, path, here.settings.max_upload)

@@ -260,6 +260,28 @@ def test_tmx_and_po_files_are_imported(ann: TestClient, project: str) -> None:
     assert [(row["source"], row["translation"]) for row in rows] == [("Open", "Aufmachen"), ("Save", "Speichern")]
 
 
+def test_inline_elements_of_tmx_come_back(ann: TestClient) -> None:
+    project = new_project(ann, method="memory")
+    pairs = [
+        ('Press <ph x="1"/> <hi>now</hi>.', 'Jetzt <hi>hier</hi> <ph x="1"/> drücken.'),
+        ("Open <hi>Files</hi> first.", "Zuerst <hi>Dateien</hi> öffnen."),
+    ]
+    units = (
+        f'<tu><tuv xml:lang="en"><seg>{one}</seg></tuv><tuv xml:lang="de"><seg>{two}</seg></tuv></tu>'
+        for one, two in pairs
+    )
+    content = f'<tmx version="1.4"><header srclang="en"/><body>{"".join(units)}</body></tmx>'.encode()
+    answer = imported(ann, project, content, TMX, format="tmx").json()
+    assert (answer["new"], answer["refused"]) == (2, 0)
+    wait_until(lambda: bool(get(ann, f"{project}/jobs/{answer['job']}")["done"]))
+    assert {one["format"] for one in get(ann, f"{project}/corrections")["corrections"]} == {"xml"}
+    for source, target in pairs:
+        answer = post(ann, f"{project}/translate", text=source, format="xml")["translations"][0]
+        assert (answer["translation"], answer["repeated"]) == (target, True)
+    plain = post(ann, f"{project}/translate", text="Open Files first.")["translations"][0]
+    assert plain["translation"] == "Zuerst Dateien öffnen."
+
+
 BOMB = b"""<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
 <tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>&b;</seg></tuv></tu></body></tmx>"""
 
@@ -293,6 +315,7 @@ def test_an_import_needs_a_format_its_type_and_a_bearable_size(project_home: Tas
     assert imported(ann, project, b"x", TSV, format="docx").status_code == 422
     wrong = imported(ann, project, b"x", {"content-type": "application/json"}, format="tsv")
     assert (wrong.status_code, wrong.json()["type"]) == (415, "urn:mtloop:wrong-content-type")
+    assert wrong.json()["detail"].endswith("text/tab-separated-values or text/plain or application/octet-stream.")
     rows = b"source\ttarget\n" + b"a\tb\n" * (MAX_IMPORTED + 1)
     many = imported(ann, project, rows, TSV, format="tsv")
     assert many.status_code == 422
