@@ -91,13 +91,13 @@ def _is_foreign(source: str, translation: str, language: str) -> bool:
     """Whether a translation is clearly in another language than that of the project, judged by its own words."""
     known, words = set(_words(source)), list[str]()
 
-    def own(found: re.Match[str]) -> str:
+    def without_known(found: re.Match[str]) -> str:
         if found[0].casefold() in known:
             return ""
         words.append(found[0])
         return found[0]
 
-    text = _WORD.sub(own, " ".join(_prose(translation)))
+    text = _WORD.sub(without_known, " ".join(_prose(translation)))
     if len(words) < MIN_WORDS or sum(map(len, words)) < MIN_LETTERS:
         return False
     likely, wanted = dict[str, float](), language_of(language)

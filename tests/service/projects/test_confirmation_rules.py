@@ -7,7 +7,7 @@ import threading
 import unicodedata
 from importlib.resources import files
 from types import SimpleNamespace
-from typing import cast
+from typing import Literal, cast
 
 import pytest
 
@@ -93,7 +93,9 @@ IN_OTHER_SCRIPTS = [
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 @pytest.mark.parametrize(("translation", "languages"), IN_OTHER_SCRIPTS)
-def test_words_are_whole_in_every_script(translation: str, languages: tuple[str, ...], form: str) -> None:
+def test_words_are_whole_in_every_script(
+    translation: str, languages: tuple[str, ...], form: Literal["NFC", "NFD"]
+) -> None:
     text = unicodedata.normalize(form, translation)
     assert {refusal(SOURCE, text, "en", language) for language in languages} == {""}
     assert refusal(SOURCE, text, "en", "de") == "wrong language"
