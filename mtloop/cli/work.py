@@ -224,6 +224,7 @@ class WorkScreen:
     def __init__(self, session: WorkSession) -> None:
         self.session = session
         self.editor = LineEditor(session)
+        self._typed_before: tuple[int, str] | None = None  # a text that looked like a command and was none
         self._accepted: tuple[int, str] | None = None  # a text that was not confirmed at once, and a line said why
         self._keys: dict[int, int] = {}  # that were pressed, by unit
 
@@ -291,13 +292,13 @@ class WorkScreen:
     def is_unknown_command(self, text: str) -> bool:
         """Say that a text looks like a command and is none. Typed again, it is a translation."""
         typed, session = text.strip(), self.session
-        if not COMMAND.fullmatch(typed) or self._accepted == (session.position, typed):
+        if not COMMAND.fullmatch(typed) or self._typed_before == (session.position, typed):
             return False
         if any(known.lstrip().startswith("/") for known in (session.unit.source, *session.alternatives)):
             return False
         click.echo(f"  no such command: {typed}; known: {', '.join(COMMANDS)}")
         click.echo("  if it is the translation, type it again")
-        self._accepted = session.position, typed
+        self._typed_before = session.position, typed
         return True
 
     def is_refused(self, text: str) -> bool:

@@ -321,6 +321,22 @@ def test_typed_commands_a_draft_and_completion(path: Path) -> None:
     assert targets(path)[1].startswith("Also: the Open 1")
 
 
+def test_a_mistyped_command_that_fails_a_check_is_confirmed_after_both(path: Path) -> None:
+    path.write_text(po(("%s per month", ""), ("Open it.", "")), encoding="utf-8")
+    with work(path) as terminal:
+        terminal.wait_for("[1/2]")
+        for message in ("if it is the translation, type it again", "not confirmed yet: correct it, or press Enter"):
+            terminal.wait_for(READY)
+            terminal.replace("/Monat")
+            terminal.type("enter")
+            terminal.wait_for(message)
+            assert steps(path) == 0
+        terminal.wait_for(READY)
+        terminal.type("ctrl-c")
+        terminal.wait_for_end()
+    assert targets(path) == ["", ""]
+
+
 def test_a_mistyped_command_is_no_translation(path: Path) -> None:
     path.write_text(po(("per month", ""), ("/dev is full", ""), ("Open it.", "")), encoding="utf-8")
     with work(path) as terminal:

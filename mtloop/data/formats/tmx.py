@@ -151,11 +151,16 @@ def _units(request: ReadRequest, source: LanguageChoice, target: LanguageChoice)
             else:
                 (source_tag, original), (target_tag, translation) = pair
                 languages, context = (source_tag, target_tag), _context(unit)
-                if request.keeps_elements and (original.written or translation.written):
+                if request.keeps_elements and _has_elements(original, translation):
                     context |= {"format": "xml"}
                     yield TranslationUnit(original.fragment, translation.fragment, context, languages=languages)
                 else:
                     yield TranslationUnit(original.text, translation.text, context, languages=languages)
+
+
+def _has_elements(*texts: StreamedElement) -> bool:
+    """Whether one of these texts has inline elements, and none has them alone."""
+    return any(one.written for one in texts) and all(one.text.strip() for one in texts)
 
 
 def _language_reason(tags: Sequence[str], *choices: LanguageChoice) -> str:

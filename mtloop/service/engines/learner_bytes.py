@@ -8,6 +8,7 @@ from typing import Any
 
 _SEQUENCES = (list, tuple, set, frozenset)
 MAX_LOOKED_AT = 50  # values of a container; those of a larger one are alike
+MAX_DEPTH = 8  # of containers inside each other
 
 
 def held_bytes(learner: object, shared: object = None) -> int:
@@ -21,12 +22,12 @@ def held_bytes(learner: object, shared: object = None) -> int:
 
 def _arrays(root: object) -> Iterator[tuple[int, int]]:
     """The arrays that an object of this package holds, directly or through others: where each lies, and its bytes."""
-    seen, waiting = set[int](), [root]
+    seen, waiting = dict[int, object](), [root]  # what is kept here keeps its id
     while waiting:
         one = waiting.pop()
         if id(one) in seen:
             continue
-        seen.add(id(one))
+        seen[id(one)] = one
         if (found := _array(one)) is not None:
             yield found
         else:
@@ -54,10 +55,11 @@ def _parts(one: Any) -> Iterator[object]:
         yield from getattr(one, "__dict__", {}).values()
 
 
-def _may_hold_arrays(one: Any) -> bool:
+def _may_hold_arrays(one: Any, depth: int = 0) -> bool:
     """Whether it is worth to look into an object: it is an array, or holds some, or is of this package."""
     if isinstance(one, dict | list | tuple | set | frozenset):
-        return any(map(_may_hold_arrays, islice(_parts(one), MAX_LOOKED_AT)))
+        parts = islice(_parts(one), MAX_LOOKED_AT)
+        return depth < MAX_DEPTH and any(_may_hold_arrays(part, depth + 1) for part in parts)
     return _array(one) is not None or type(one).__module__.startswith("mtloop.") or _tells_state(one)
 
 

@@ -308,3 +308,15 @@ def test_inline_elements_are_kept_on_request(write) -> None:
     assert first[0].source == ('Press <ph x=\'"1"\'/> &amp; <bpt i="1">&lt;b&gt;</bpt><hi>Save</hi><ept i="1"/><ph/>.')
     assert (first[1].references, first[0].context["format"]) == (("Los &amp; ab.",), "xml")
     assert (second[0].source, second[1].references, "format" in second[0].context) == ("A & B", ("A & C",), False)
+
+
+def test_a_unit_of_elements_alone_is_skipped(tmp_path: Path) -> None:
+    units = "".join(
+        f"<tu><tuv xml:lang='en'><seg>{source}</seg></tuv><tuv xml:lang='de'><seg>{target}</seg></tuv></tu>"
+        for source, target in (("<ph x='1'/>", "<ph x='1'/>"), ("Save", "Speichern"))
+    )
+    path = tmp_path / "a.tmx"
+    path.write_text(f"<tmx version='1.4'><header srclang='en'/><body>{units}</body></tmx>", encoding="utf-8")
+    request = ReadRequest(path, keeps_elements=True)
+    assert [segment.source for segment, _ in read_tmx(request)] == ["Save"]
+    assert request.skipped == {"empty source": 1}

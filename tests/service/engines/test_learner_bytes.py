@@ -42,3 +42,15 @@ def test_an_optimiser_and_a_module_count() -> None:
     assert moments > 2 * weights
     assert held_bytes(Held(layer=layer, optimiser=optimiser)) == weights + moments
     assert held_bytes(Held(layer=layer, optimiser=optimiser), Held(layer=layer)) == moments
+
+
+def test_several_modules_count_each() -> None:
+    torch = pytest.importorskip("torch")
+    layers = [torch.nn.Linear(30, 20) for _ in range(3)]
+    assert held_bytes(Held(layers=layers)) == sum(one.nbytes for layer in layers for one in layer.parameters())
+
+
+def test_a_list_in_itself_ends() -> None:
+    own: list[Any] = []
+    own.append(own)
+    assert held_bytes(Held(own=own)) == 0
