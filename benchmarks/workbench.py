@@ -153,7 +153,7 @@ def signed_in(browser: Browser, url: str, key: str) -> Page:
     page.goto(f"{url}/login")
     page.fill("#key", key)
     page.keyboard.press("Enter")
-    page.wait_for_url(f"{url}/runs")
+    page.wait_for_url(lambda here: not here.endswith("/login"))
     return page
 
 
