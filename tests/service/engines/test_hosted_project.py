@@ -216,6 +216,7 @@ async def live(
             await act(storage, made.id, project, log, action)
             log = await log_of(storage, made.id)
             if step in kills:
+                await project.give_up()  # a rebuild that goes on would hold a connection when the database is closed
                 project = HostedProject(made.id, shared)  # the other one is gone, with all that it did not save
             await project.translate(log.number, TranslationCall(ASKED[:1]))
         rejected = dict[int, str]()
